@@ -35,6 +35,8 @@ enum ChatUpdate {
     case blocked([UserID])
     case names(UserNames)
     case settingsHere(ConversationID, SettingsInConversation?)
+    /// Who was removed; nil: that cannot be had.
+    case bans(ConversationID, [Ban]?)
     case revisions(MessageID, [Revision])
     /// To be told to the user.
     case notice(String)
@@ -111,6 +113,9 @@ enum ChatEffect: Equatable {
     case put(UserID, MemberRole?)
     case remove(UserID)
     case leaveGroup, removeFromList
+    case permit(GroupPermission, PermittedRoles)
+    case loadBans
+    case liftBan(UserID)
     case set(readReceipts: Bool?, presence: Bool?)
     /// Blocks a user, or ends that.
     case block(UserID, Bool)

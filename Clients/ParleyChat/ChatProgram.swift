@@ -313,6 +313,10 @@ package final class ChatProgram {
         case .rename(let title): write { talk throws(ParleyError) in try await talk.rename(title) }
         case .put(let user, let role): write { talk throws(ParleyError) in try await talk.add(user, role: role) }
         case .remove(let user): write { talk throws(ParleyError) in try await talk.remove(user) }
+        case .permit(let permission, let roles):
+            write { talk throws(ParleyError) in try await talk.permit(permission, to: roles) }
+        case .loadBans: loadBans()
+        case .liftBan(let user): write { talk throws(ParleyError) in try await talk.liftBan(of: user) }
         case .leaveGroup: write { talk throws(ParleyError) in try await talk.leave() }
         case .removeFromList: write { talk throws(ParleyError) in try await talk.removeFromList() }
         case .setReadReceiptsHere(let choice):
@@ -407,6 +411,17 @@ package final class ChatProgram {
         detail = Reactor.spawn { await body(talk) }
     }
 
+    private func loadBans() {
+        write { [self] talk throws(ParleyError) in
+            do throws(ParleyError) {
+                await apply(.bans(talk.id, try await talk.bans()))
+            } catch {
+                await apply(.bans(talk.id, nil))
+                throw error
+            }
+        }
+    }
+
     private func find(_ words: String) {
         search?.cancel()
         search = Reactor.spawn { [self] in
@@ -495,7 +510,9 @@ extension RefusedWrite {
         case (.addMember, .known(.tooLarge)): "the group is full"
         case (.accept, .known(.conflict)): "you are in as many conversations as is possible"
         case (.block, .known(.conflict)): "you have blocked as many as is possible"
-        case (.changeRole, .known(.forbidden)), (.removeMember, .known(.forbidden)): "only an owner can do that"
+        case (.changeRole, .known(.forbidden)), (.changePermissions, .known(.forbidden)): "only an owner can do that"
+        case (.addMember, .known(.forbidden)), (.removeMember, .known(.forbidden)), (.liftBan, .known(.forbidden)):
+            "only owners or admins can do that"
         default: problem.reason
         }
     }
@@ -512,6 +529,8 @@ extension RefusedWrite.Action {
         case .addMember(let user): "Adding \(user.name)"
         case .changeRole(let user): "The new role of \(user.name)"
         case .removeMember(let user): "Removing \(user.name)"
+        case .changePermissions: "The change of who may do what"
+        case .liftBan(let user): "Allowing \(user.name) back"
         case .createGroup: "The new group"
         case .removeFromList: "Removing the conversation"
         case .settings: "The setting"

@@ -40,6 +40,9 @@ extension ChatScreen {
             effects = [.leaveGroup]
             panel.step = .looking
         case (.removing, _), (.leaving, _): panel.step = .looking
+        case (.permissions(let index), _): effects = permit(key, index, entry.conversation, &panel)
+        case (.bans(let bans?, let index), _): effects = lift(key, bans, index, &panel)
+        case (.bans(nil, _), _): break
         }
         focus = .details(panel)
         return effects
@@ -58,11 +61,13 @@ extension ChatScreen {
             return toggleBlock(of: member)
         case .text(let letter):
             guard let action = Self.groupKeys.first(where: { $0.key == letter })?.action else { return [] }
-            if let refusal = actions.refusal(of: action) {
+            let member = talk?.members.first { $0.userId == panel.marked && $0.userId != user }
+            let refusal = action == .removeMembers ? member.map(actions.refusal(ofRemoving:)) : nil
+            if let refusal = refusal ?? actions.refusal(of: action) {
                 notice = refusal.text
                 return []
             }
-            return begin(action, panel)
+            return begin(action, letter, panel)
         default: break
         }
         focus = .details(panel)
@@ -70,11 +75,14 @@ extension ChatScreen {
     }
 
     private static let groupKeys: [(key: String, action: GroupAction, text: String)] = [
-        ("a", .addMembers, "add"), ("e", .rename, "title"), ("o", .changeRoles, "role"),
-        ("x", .removeMembers, "remove"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
+        ("a", .addMembers, "add"), ("e", .rename, "title"), (adminKey, .changeRoles, "admin"),
+        ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
+        ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 
-    private mutating func begin(_ action: GroupAction, _ panel: DetailsPanel) -> [ChatEffect] {
+    private static let adminKey = "m"
+
+    private mutating func begin(_ action: GroupAction, _ key: String, _ panel: DetailsPanel) -> [ChatEffect] {
         var panel = panel
         let member = talk?.members.first { $0.userId == panel.marked }
         switch action {
@@ -86,13 +94,56 @@ extension ChatScreen {
             panel.step = member.userId == user ? .leaving : .removing(member.userId)
         case .changeRoles:
             guard let member else { return [] }
-            return [.put(member.userId, member.role == .owner ? .member : .owner)]
+            let role = key == Self.adminKey ? MemberRole.admin : .owner
+            return [.put(member.userId, member.role == role ? .member : role)]
+        case .changePermissions: panel.step = .permissions(0)
+        case .liftBans:
+            panel.step = .bans(nil, 0)
+            focus = .details(panel)
+            return [.loadBans]
         case .removeFromList:
             talk = nil
             focus = .list
             return [.removeFromList]
         }
         focus = .details(panel)
+        return []
+    }
+
+    /// From one group of people to the next: members, admins, owners.
+    private func permit(
+        _ key: Key, _ index: Int, _ conversation: Conversation, _ panel: inout DetailsPanel
+    ) -> [ChatEffect] {
+        let all = GroupPermission.allCases
+        switch key {
+        case .up, .text("k"): panel.step = .permissions(max(0, index - 1))
+        case .down, .text("j"): panel.step = .permissions(min(all.count - 1, index + 1))
+        case .enter, .text(" "):
+            let next: PermittedRoles =
+                switch conversation.permittedRoles(all[index]) {
+                case .known(.members): .admins
+                case .known(.admins): .owners
+                case .known(.owners), .unknown: .members
+                }
+            return [.permit(all[index], next)]
+        default: break
+        }
+        return []
+    }
+
+    private mutating func lift(_ key: Key, _ bans: [Ban], _ index: Int, _ panel: inout DetailsPanel) -> [ChatEffect] {
+        switch key {
+        case .up, .text("k"): panel.step = .bans(bans, max(0, index - 1))
+        case .down, .text("j"): panel.step = .bans(bans, max(0, min(bans.count - 1, index + 1)))
+        case .enter, .text(" "):
+            guard bans.indices.contains(index) else { break }
+            var left = bans
+            let user = left.remove(at: index).userId
+            panel.step = .bans(left, max(0, min(left.count - 1, index)))
+            notice = "\(called(user)) may be added again by whoever may add members."
+            return [.liftBan(user)]
+        default: break
+        }
         return []
     }
 
@@ -149,6 +200,8 @@ extension ChatScreen {
         case .title: return "Enter renames the group  Esc back"
         case .adding: return "Enter adds  Esc back"
         case .removing, .leaving: return "y yes  Esc no"
+        case .permissions: return "↑ ↓ choose  Enter changes  Esc back"
+        case .bans: return "↑ ↓ choose  Enter allows back  Esc back"
         }
     }
 
@@ -163,8 +216,14 @@ extension ChatScreen {
         let count = max(entry.conversation.memberCount, talk.members.count)
         let head = Line.between(
             Line(" " + name(of: entry), .bar), Line("\(count) members ", .bar), width: talkWidth, filling: .bar)
-        var lines = [head, Line(), titleLine(entry.conversation, panel), settingsLine(panel.settings), Line()]
+        var lines = [head, Line(), titleLine(entry.conversation, panel), settingsLine(panel.settings)]
+        lines.append(permissionLine(entry.conversation))
         lines.append(stepLine(panel))
+        switch panel.step {
+        case .permissions(let index): return lines + permissionLines(entry.conversation, index)
+        case .bans(let bans, let index): return lines + banLines(bans, index)
+        default: break
+        }
         let marked = talk.members.firstIndex { $0.userId == panel.marked } ?? 0
         let start = marked / membersHeight * membersHeight
         for (index, member) in talk.members.enumerated().dropFirst(start).prefix(membersHeight) {
@@ -194,6 +253,40 @@ extension ChatScreen {
         case .adding(let editor): fieldLine("Add", editor, isActive: true)
         case .removing(let user): Line(" Remove \(called(user)) from the group?  y yes  Esc no", .warning)
         case .leaving: Line(" Leave the group?  y yes  Esc no", .warning)
+        case .permissions: Line(" Who may do what", .bold)
+        case .bans: Line(" Removed: only owners and admins bring them back", .bold)
+        }
+    }
+
+    /// What is not every member's.
+    private func permissionLine(_ conversation: Conversation) -> Line {
+        let restricted = GroupPermission.allCases.filter { conversation.permittedRoles($0) != .members }
+        guard !restricted.isEmpty else { return Line() }
+        let parts = restricted.map { "\($0.title.lowercased()): \(conversation.permittedRoles($0).name)" }
+        return Line(" " + HarmlessText.line(parts.joined(separator: " · ")), .dim)
+    }
+
+    private func permissionLines(_ conversation: Conversation, _ index: Int) -> [Line] {
+        GroupPermission.allCases.enumerated().map { number, permission in
+            var line = Line(number == index ? "▌" : " ", .own)
+            line.append(permission.title, number == index ? .bold : .plain)
+            line.pad(to: 16)
+            line.append(HarmlessText.line(conversation.permittedRoles(permission).name))
+            return line
+        }
+    }
+
+    /// Page by page.
+    private func banLines(_ bans: [Ban]?, _ index: Int) -> [Line] {
+        guard let bans else { return [Line(" Loading…", .dim)] }
+        if bans.isEmpty { return [Line(" Nobody.", .dim)] }
+        let start = index / membersHeight * membersHeight
+        return bans.enumerated().dropFirst(start).prefix(membersHeight).map { number, ban in
+            var left = Line(number == index ? "▌" : " ", .own)
+            left.append(called(ban.userId), number == index ? .bold : .plain)
+            if called(ban.userId) != ban.userId.name { left.append("  " + ban.userId.name, .dim) }
+            let right = Line("by \(called(ban.actorId)), \(maker.times.brief(ban.at, now: now)) ", .dim)
+            return Line.between(left, right, width: talkWidth)
         }
     }
 
@@ -216,7 +309,7 @@ extension ChatScreen {
         switch panel.step {
         case .title(let editor): field(editor, row: Self.titleRow, left: left)
         case .adding(let editor): field(editor, row: Self.stepRow, left: left)
-        case .looking, .removing, .leaving: nil
+        case .looking, .removing, .leaving, .permissions, .bans: nil
         }
     }
 
@@ -370,6 +463,16 @@ extension ChatScreen {
                 + memory.wrapped(HarmlessText.lines(revision.text), width: talkWidth - 4).map {
                     Line("   " + $0, isPresent ? .plain : .dim)
                 }
+        }
+    }
+}
+
+extension GroupPermission {
+    fileprivate var title: String {
+        switch self {
+        case .addMembers: "Add people"
+        case .rename: "Change title"
+        case .write: "Write"
         }
     }
 }

@@ -15,6 +15,8 @@ extension ChatScreen {
             notice = "Finish the edit first."
         } else if let entry = entry(of: talk.id), !entry.conversation.isMember {
             notice = ActionRefusal.formerMember.text
+        } else if let refusal = writingRefusal {
+            notice = refusal.text
         } else {
             focus = .attaching(AttachPanel())
         }

@@ -61,7 +61,7 @@ extension ChatScreen {
             folder == .requests
                 ? "Enter open  b block  R back  ? help  ^Q quit"
                 : "Enter open  n new  / find  p pin  m mute  a archive  u unread  b block  A \(folder == .inbox ? "archive" : "back")  ? help  ^Q quit"
-        case .composer where isRequest: "↑ messages  Tab list  ^G members  F1 help  ^Q quit"
+        case .composer where isRequest || writingRefusal != nil: "↑ messages  Tab list  ^G members  F1 help  ^Q quit"
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
@@ -266,6 +266,7 @@ extension ChatScreen {
         default: break
         }
         if isRequest { return requestLines }
+        if let refusal = writingRefusal { return [Line(" " + refusal.text, .dim)] }
         let layout = composer
         let start = firstComposerLine(layout)
         return layout.lines[start..<start + composerHeight].enumerated().map { number, text in
@@ -300,7 +301,7 @@ extension ChatScreen {
         let left = isSplit ? listWidth + 1 : 0
         switch focus {
         case .composer:
-            guard isTalkShown, !isRequest else { return nil }
+            guard isTalkShown, !isRequest, writingRefusal == nil else { return nil }
             let layout = composer
             return Frame.Position(
                 column: left + 2 + layout.cursor.column,

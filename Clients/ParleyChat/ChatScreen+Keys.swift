@@ -143,6 +143,10 @@ extension ChatScreen {
     private mutating func pressInComposer(_ key: Key) -> [ChatEffect] {
         guard var talk else { return [] }
         if isRequest, let effects = decide(key) { return effects }
+        if let refusal = writingRefusal, writes(key) {
+            notice = refusal.text
+            return []
+        }
         switch key {
         case .enter: return finish()
         case .escape: return cancel()
@@ -167,6 +171,14 @@ extension ChatScreen {
             return noteTyping()
         }
         return []
+    }
+
+    /// Whether a key sends or changes what is being written, where it does nothing else.
+    private func writes(_ key: Key) -> Bool {
+        switch key {
+        case .escape, .tab, .backTab, .pageUp, .pageDown, .up, .down, .end: return false
+        default: return true
+        }
     }
 
     /// What stands in the place of the composer. Nil for a key that does the same as ever: to scroll, to choose, to go back.
@@ -302,7 +314,8 @@ extension ChatScreen {
     func refusal(of action: MessageAction, _ row: TimelineRow) -> ActionRefusal? {
         let isMember = talk.flatMap { entry(of: $0.id) }?.conversation.isMember ?? true
         return MessageActions(
-            row, viewer: user, isMember: isMember, repliesToAttachments: repliesToAttachments, now: now
+            row, viewer: user, isMember: isMember, writingRefusal: writingRefusal,
+            repliesToAttachments: repliesToAttachments, now: now
         ).refusal(of: action)
     }
 

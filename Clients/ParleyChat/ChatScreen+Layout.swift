@@ -66,6 +66,9 @@ extension ChatScreen {
     /// Whether the conversation that is open is a request.
     var isRequest: Bool { talk.flatMap { entry(of: $0.id) }?.conversation.request == true }
 
+    /// In the place of the composer, where only others may write. What was written is kept.
+    var writingRefusal: ActionRefusal? { talk.flatMap { entry(of: $0.id) }?.conversation.writingRefusal }
+
     /// In the place of the composer: who asks, and what to do.
     var requestLines: [Line] {
         guard let entry = talk.flatMap({ entry(of: $0.id) }) else { return [] }
@@ -83,6 +86,7 @@ extension ChatScreen {
 
     var composerHeight: Int {
         if isRequest { return requestLines.count }
+        if writingRefusal != nil { return 1 }
         return min(composer.lines.count, Self.mostComposerLines, max(1, bodyHeight / 3))
     }
 

@@ -115,6 +115,10 @@ struct ChatScreen {
             guard case .details(var panel) = focus else { break }
             panel.settings = settings
             focus = .details(panel)
+        case .bans(let id, let bans) where id == talk?.id:
+            guard case .details(var panel) = focus, case .bans(_, let index) = panel.step else { break }
+            panel.step = bans.map { .bans($0, min(index, max(0, $0.count - 1))) } ?? .looking
+            focus = .details(panel)
         case .revisions(let id, let revisions):
             guard case .revisions(var panel) = focus, panel.message == id else { break }
             panel.revisions = revisions
@@ -122,7 +126,8 @@ struct ChatScreen {
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.
-        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere: break
+        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere, .bans:
+            break
         }
         return []
     }
@@ -206,7 +211,9 @@ struct ChatScreen {
         guard let talk, case .reply(let parent, nil, _) = talk.mode,
             let row = talk.rows.first(where: { $0.id == parent })
         else { return }
-        let mode = refusal(of: .reply, row) == nil ? reply(to: row) : .message
+        // Where one may not write, what was written stays as it is.
+        let canReply = [nil, writingRefusal].contains(refusal(of: .reply, row))
+        let mode = canReply ? reply(to: row) : .message
         self.talk?.mode = mode
     }
 

@@ -56,6 +56,10 @@ struct DetailsPanel: Equatable {
         /// Whether to do it is asked.
         case removing(UserID)
         case leaving
+        /// Who may do what; the one that is marked.
+        case permissions(Int)
+        /// Who was removed: nil until it is loaded; the one that is marked.
+        case bans([Ban]?, Int)
     }
 
     var step = Step.looking

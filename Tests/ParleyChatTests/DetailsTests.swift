@@ -7,11 +7,14 @@ import Testing
 
 @Suite struct DetailsTests {
     /// anna's screen, at a group with ben as its only owner unless anna is one, too.
-    private func group(_ role: MemberRole = .member, columns: Int = 80, left: Bool = false) -> Device {
+    private func group(
+        _ role: MemberRole = .member, columns: Int = 80, left: Bool = false, _ permissions: Permissions? = nil
+    ) -> Device {
         var device = Device(columns: columns, [row(1)])
         var group = entry(lastSeq: 1, windows: [Window(from: 1, to: left ? 1 : nil)])
         group.conversation.role = .known(role)
         group.conversation.memberCount = 3
+        group.conversation.permissions = permissions
         device.apply(.list([group], hasMore: false))
         device.apply(
             .members(
@@ -86,6 +89,7 @@ import Testing
         device.press(.down, .text("o"))
         #expect(device.shows("Only an owner of the group can do that."))
         device.press(.text("x"))
+        #expect(device.shows("Only admins of the group can do that."))
         #expect(device.deeds().isEmpty && !device.shows("Remove ben"))
 
         device = group(.owner)
@@ -94,6 +98,113 @@ import Testing
         #expect(device.shows("Remove cleo from the group?"))
         device.press(.escape, .text("x"), .text("y"))
         #expect(device.deeds() == [.put(cleo, .owner), .put(ben, .member), .remove(cleo)])
+    }
+
+    @Test("admins remove members alone, and give no roles")
+    func admins() {
+        var device = group(.admin)
+        device.effects = []
+        device.press(.down, .text("x"))
+        #expect(device.shows("Only an owner of the group can remove an owner or an admin."))
+        device.press(.text("m"))
+        #expect(device.shows("Only an owner of the group can do that."))
+        device.press(.text("p"))
+        #expect(device.shows("Only an owner of the group can do that."))
+        device.press(.down, .text("x"), .text("y"))
+        #expect(device.deeds() == [.remove(cleo)])
+        #expect(device.text.contains { $0.contains("anna") && $0.contains("admin") })
+    }
+
+    @Test("owners make admins and take that back")
+    func makingAdmins() {
+        var device = group(.owner)
+        device.effects = []
+        device.press(.down, .down, .text("m"), .up, .text("m"))
+        #expect(device.deeds() == [.put(cleo, .admin), .put(ben, .admin)])
+        device.apply(.members(talkId(), [Membership(userId: cleo, role: .admin, joinedSeq: 1)]))
+        device.press(.down, .text("m"))
+        #expect(device.deeds() == [.put(cleo, .member)])
+    }
+
+    @Test("owners change who may do what, from one role to the next")
+    func permissions() {
+        var device = group(.owner, Permissions(rename: .admins, write: .owners))
+        device.effects = []
+        #expect(device.shows("change title: admins · write: owners"))
+        device.press(.text("p"))
+        #expect(device.shows("Who may do what") && device.shows("▌Add people     members"))
+        device.press(.enter, .down, .enter, .down, .down, .enter)
+        #expect(
+            device.deeds() == [.permit(.addMembers, .admins), .permit(.rename, .owners), .permit(.write, .members)])
+        device.press(.escape)
+        #expect(device.shows(" Members"))
+    }
+
+    @Test("what is not offered is refused with who may")
+    func restricted() {
+        var device = group(.admin, Permissions(addMembers: .owners, rename: .admins))
+        device.effects = []
+        device.press(.text("a"))
+        #expect(device.shows("Only an owner of the group can do that."))
+        device.press(.text("e"))
+        #expect(device.screen.frame().cursor != nil)
+        device.press(.escape)
+        #expect(device.screen.frame().text.last.map { !$0.contains("a add") && $0.contains("e title") } == true)
+        device = group(.member, Permissions(rename: .admins))
+        device.press(.text("e"))
+        #expect(device.shows("Only admins of the group can do that.") && device.screen.frame().cursor == nil)
+    }
+
+    @Test("who was removed is listed for owners and admins, and may come back")
+    func bans() {
+        var device = group()
+        device.effects = []
+        device.press(.text("u"))
+        #expect(device.deeds().isEmpty && device.shows("Only admins of the group can do that."))
+        device = group(.admin)
+        device.effects = []
+        device.press(.text("u"))
+        #expect(device.deeds() == [.loadBans] && device.shows("Loading…"))
+        let removed = ["dora", "eve"].map { Ban(userId: UserID($0)!, at: at(0), actorId: ben) }
+        device.apply(.bans(talkId(2), []))
+        #expect(device.shows("Loading…"), "of another conversation")
+        device.apply(.bans(talkId(), removed))
+        #expect(device.text.contains { $0.contains("▌dora") && $0.contains("by ben") })
+        device.press(.down, .enter)
+        #expect(device.deeds() == [.liftBan(UserID("eve")!)])
+        #expect(!device.shows("▌eve") && device.shows("▌dora"))
+        device.press(.enter, .enter)
+        #expect(device.deeds() == [.liftBan(UserID("dora")!)] && device.shows("Nobody."))
+        device.press(.escape, .text("u"))
+        device.apply(.bans(talkId(), nil))
+        #expect(device.shows(" Members"), "the server was not heard")
+    }
+
+    @Test("where only others may write, the composer says so, and keeps what was written")
+    func readers() {
+        var device = Device([row(1), row(2, by: anna)])
+        device.type("half a")
+        var group = entry(lastSeq: 2)
+        group.conversation.permissions = Permissions(write: .admins)
+        group.draft = Draft(text: "half a")
+        device.apply(.list([group], hasMore: false))
+        device.apply(.info(group))
+        device.effects = []
+        #expect(device.shows("Only admins can write here.") && !device.shows("half a"))
+        #expect(device.screen.frame().cursor == nil)
+        device.press(.text("x"), .enter, .control("t"))
+        #expect(device.deeds().isEmpty && device.screen.focus == .composer)
+        device.press(.up, .text("r"))
+        #expect(device.shows("Only admins can write here.") && device.screen.focus == .messages)
+        device.press(.text("e"))
+        #expect(device.screen.focus == .messages)
+        device.press(.text("t"), .text("1"), .escape)
+        #expect(device.deeds() == [.react(messageId(2), .love)])
+        group.conversation.permissions = nil
+        device.apply(.info(group))
+        #expect(device.shows("> half a") && !device.shows("Only admins"))
+        device.press(.enter)
+        #expect(device.deeds() == [.send("half a", replyTo: nil)])
     }
 
     @Test("members can be blocked, which is shown, and settings list all who are, to end it")

@@ -131,7 +131,7 @@ def test_a_group_is_named_changed_and_left(single, terminals, names):
     bob.press("details")
     bob.wait("3 members", f"▌{alice_name}")
     bob.press("x")
-    bob.wait("Only an owner of the group can do that.")
+    bob.wait("Only admins of the group can do that.")
     alice.press("down", "o")
     bob.wait("you · owner")
     bob.press("down", "down", "x")
@@ -157,6 +157,43 @@ def test_a_group_is_named_changed_and_left(single, terminals, names):
     alice.wait(f"{bob_name} left")
     bob.press("details", "d")
     bob.wait("Choose a conversation.", absent=("Walk",))
+
+
+def test_writing_is_left_to_admins_and_who_was_removed_is_allowed_back(single, terminals, names):
+    alice_name, bob_name, carol_name = names
+    alice, bob = terminals(single, alice_name), terminals(single, bob_name)
+    bob.wait("online")
+    begin(alice, bob_name, carol_name, title="News")
+    alice.say("hello")
+    bob.wait("News", "1 unread")
+    bob.press("enter")
+    bob.wait("hello", "Enter send")
+    bob.type("half a")
+    bob.wait("> half a")
+
+    alice.press("details")
+    alice.wait("3 members", bob_name, carol_name)
+    alice.press("p")
+    alice.wait("Who may do what", "▌Add people")
+    alice.press("down", "down", "enter")
+    alice.wait("write: admins")
+    bob.wait("Only admins can write here.", absent=("half a",))
+    alice.press("escape")
+    alice.wait(f"▌{alice_name}")
+    alice.press("down", "m")
+    bob.wait("> half a", absent=("Only admins",))
+    bob.press("enter")
+    bob.wait("half a", absent=("> half a",))
+
+    alice.wait("admin ")
+    alice.press("down", "x")
+    alice.wait(f"Remove {carol_name} from the group?")
+    alice.press("y")
+    alice.wait("2 members", absent=("3 members",))
+    alice.press("u")
+    alice.wait(f"▌{carol_name}", f"by {alice_name}")
+    alice.press("enter")
+    alice.wait("Nobody.")
 
 
 def test_somebody_is_blocked_in_the_list_and_among_members_and_comes_back(single, terminals, names):

@@ -287,6 +287,8 @@ extension RefusedWrite.Action {
         case .rename: self = .rename
         case .putMember(let user, let role): self = role == nil ? .addMember(user) : .changeRole(user)
         case .removeMember(let user): self = .removeMember(user)
+        case .permissions: self = .changePermissions
+        case .liftBan(let user): self = .liftBan(user)
         case .createGroup: self = .createGroup
         case .removeFromList: self = .removeFromList
         case .settings, .settingsInConversation: self = .settings

@@ -226,6 +226,25 @@ public struct Talk: Sendable, Identifiable {
 
     public func remove(_ user: UserID) async throws(ParleyError) { try await engine.write(.removeMember(user), in: id) }
 
+    /// Changes who may do something in the group. Its owners do this.
+    public func permit(_ permission: GroupPermission, to roles: PermittedRoles) async throws(ParleyError) {
+        try await engine.write(.permissions(.init(permission, roles)), in: id)
+    }
+
+    /// Who was removed, and is brought back by owners and admins alone: asked of the server, which tells these.
+    public func bans() async throws(ParleyError) -> [Ban] {
+        var page = try await engine.ask(.bans(of: id, after: nil))
+        var bans = page.bans
+        while let next = page.nextCursor {
+            page = try await engine.ask(.bans(of: id, after: next))
+            bans += page.bans
+        }
+        return bans
+    }
+
+    /// Ends a ban, without bringing the user back. Owners and admins do this.
+    public func liftBan(of user: UserID) async throws(ParleyError) { try await engine.write(.liftBan(user), in: id) }
+
     /// Leaves the group. What was seen can still be read.
     public func leave() async throws(ParleyError) {
         guard let user = await parley.userId else { throw .unreachable }

@@ -31,6 +31,7 @@ package enum Flaw: CaseIterable, Sendable {
     case takesRequestsForConversations
     /// What another device has written takes the place of what is being written here.
     case takesOverWhatIsWritten
+    case forgetsPermissions
 }
 
 extension Flaw {
@@ -52,6 +53,12 @@ extension Flaw {
                 .privateStream(change.useq)
             case (.forgetsRequests, .privateChange(let change)) where change.kind == .request:
                 .privateStream(change.useq)
+            case (.forgetsPermissions, .change(let change, let moves)) where change.kind == .permissionsChanged:
+                .change(
+                    Change(
+                        conversationId: change.conversationId, seq: change.seq, kind: .permissionsChanged,
+                        at: change.at,
+                        actorId: change.actorId), movesCursor: moves)
             case (.readsRequestsOnce, .conversation(let head, _)) where head.request == true: nil
             case (.takesRequestsForConversations, .requests(let requests)) where !requests.isEmpty:
                 { () -> SyncWrite in

@@ -17,6 +17,9 @@ package struct ScriptedServer: Sendable {
         var messages: [MessageID: [Message]] = [:]
         var stays: [UserID: [Window]] = [:]
         var roles: [UserID: MemberRole] = [:]
+        var permissions = Permissions()
+        /// Who was removed by somebody else.
+        var bans: [UserID: Ban] = [:]
         var deliveredSeq: [UserID: Int64] = [:]
         var readSeq: [UserID: Int64] = [:]
         var statusVersion: Int64 = 0
@@ -37,6 +40,7 @@ package struct ScriptedServer: Sendable {
         var user: UserID?
         var role: MemberRole?
         var title: String?
+        var permissions: Permissions?
     }
 
     struct Asked: Sendable {
@@ -176,7 +180,8 @@ package struct ScriptedServer: Sendable {
             clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
             deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
             archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil,
-            draft: accounts[user]?.drafts[id], request: isAsked(user, id) ? true : nil)
+            draft: accounts[user]?.drafts[id], request: isAsked(user, id) ? true : nil,
+            permissions: isMember(user, id) && room.permissions != Permissions() ? room.permissions : nil)
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
@@ -229,7 +234,8 @@ package struct ScriptedServer: Sendable {
         let entry = room.log[Int(seq) - 1]
         var change = Change(
             conversationId: id, seq: seq, kind: entry.kind, at: entry.at, actorId: entry.actor, userId: entry.user,
-            role: entry.role, title: entry.kind == .conversationRenamed ? entry.title : nil)
+            role: entry.role, title: entry.kind == .conversationRenamed ? entry.title : nil,
+            permissions: entry.permissions)
         if let message = entry.message {
             let live = room.messages[message]?.first { $0.changeSeq == seq }
             change.message =
@@ -379,7 +385,7 @@ extension ScriptedServer {
     private func repeated(_ row: OutboxRow, _ id: ConversationID, _ user: UserID) -> Result<WriteResponse, Problem> {
         switch row.write {
         case .edit, .setTapback: .success(.message(rooms[id]!.messages[row.message!]!.last!))
-        case .rename: .success(.conversation(conversation(id, for: user)!))
+        case .rename, .permissions: .success(.conversation(conversation(id, for: user)!))
         default: .success(.done)
         }
     }
@@ -403,21 +409,45 @@ extension ScriptedServer {
         if row.write == .accept || row.write == .decline { return decide(row.write == .accept, id, by: user) }
         if case .setTapback = row.write { accept(id, by: user) }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
-        if rooms[id]!.kind == .direct, ["rename", "member"].contains(row.write.kind) {
+        if rooms[id]!.kind == .direct, ["rename", "member", "permissions", "ban"].contains(row.write.kind) {
             return .failure(Problem(.conflict, "direct"))
         }
+        guard isPermitted(row.write, in: id, by: user) else { return .failure(Problem(.forbidden, "not permitted")) }
         switch row.write {
         case .clearHistory(let through): return clear(id, through: through, by: user)
         case .deleteForMe: return hide(row.message!, in: id, by: user)
         case .read(let seq): read(seq, in: id, by: user)
         case .rename(let title): rename(id, title, by: user)
-        case .putMember(let other, _): add(other, to: id, by: user)
+        case .putMember(let other, let role):
+            add(other, to: id, by: user)
+            if let role = role.flatMap(MemberRole.init(rawValue:)) { setRole(of: other, to: role, in: id, by: user) }
+        case .permissions(let new): permit(new, in: id, by: user)
+        case .liftBan(let other): rooms[id]!.bans[other] = nil
         case .removeMember(let other): remove(other, from: id, by: user)
         case .edit, .deleteForEveryone, .setTapback, .removeTapback: return changeMessage(row, in: id, by: user)
         default: return .failure(Problem(.conflict, "not possible"))
         }
-        if case .rename = row.write { return .success(.conversation(conversation(id, for: user)!)) }
+        if ["rename", "permissions"].contains(row.write.kind) {
+            return .success(.conversation(conversation(id, for: user)!))
+        }
         return .success(.done)
+    }
+
+    /// Whether a member's role permits it. Anybody may remove others here, so that it happens often.
+    private func isPermitted(_ write: PendingWrite, in id: ConversationID, by user: UserID) -> Bool {
+        let room = rooms[id]!
+        let role = Open.known(room.roles[user] ?? .member)
+        return switch write {
+        case .send, .edit: room.permissions.write.include(role)
+        case .rename: room.permissions.rename.include(role)
+        case .putMember(_, .some), .permissions: role == .owner
+        case .putMember(let other, nil):
+            isMember(other, id)
+                || room.permissions.addMembers.include(role)
+                    && (room.bans[other] == nil || role != .member)
+        case .liftBan: role != .member
+        default: true
+        }
     }
 
     private mutating func send(
@@ -433,7 +463,9 @@ extension ScriptedServer {
             return .success(.message(known.last!))
         }
         accept(id, by: user)
-        guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        guard isMember(user, id), isPermitted(row.write, in: id, by: user) else {
+            return .failure(Problem(.forbidden, "not permitted"))
+        }
         var attachments: [Attachment]?
         if row.fileCount > 0 {
             let carried = row.files.compactMap { $0.mediaId.flatMap { media.attach($0) } }
@@ -627,6 +659,32 @@ extension ScriptedServer {
         announce(seq, of: id)
     }
 
+    /// The change has them all.
+    private mutating func permit(_ new: RequestBody.NewPermissions, in id: ConversationID, by user: UserID) {
+        var permissions = rooms[id]!.permissions
+        permissions.addMembers = new.addMembers ?? permissions.addMembers
+        permissions.rename = new.rename ?? permissions.rename
+        permissions.write = new.write ?? permissions.write
+        guard permissions != rooms[id]!.permissions else { return }
+        clock += 1
+        rooms[id]!.permissions = permissions
+        let entry = Entry(kind: .permissionsChanged, at: now, actor: user, permissions: permissions)
+        announce(append(entry, to: id), of: id)
+    }
+
+    private mutating func setRole(
+        of other: UserID, to role: MemberRole, in id: ConversationID, by user: UserID
+    ) {
+        guard rooms[id]!.stays[other]?.last.map({ $0.to == nil }) ?? false, rooms[id]!.roles[other] != role else {
+            return
+        }
+        clock += 1
+        rooms[id]!.roles[other] = role
+        let seq = append(Entry(kind: .memberChanged, at: now, actor: user, user: other, role: role), to: id)
+        show(seq, .memberChanged, in: id, by: user)
+        announce(seq, of: id)
+    }
+
     /// Of those who were asked nobody asks again here.
     private mutating func add(_ other: UserID, to id: ConversationID, by user: UserID) {
         guard !isMember(other, id), rooms[id]!.asked[other] == nil else { return }
@@ -635,6 +693,7 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .memberAdded, at: now, actor: user, user: other, role: .member), to: id)
         rooms[id]!.stays[other, default: []].append(Window(from: seq))
         rooms[id]!.roles[other] = .member
+        rooms[id]!.bans[other] = nil
         show(seq, .memberAdded, in: id, by: user)
         if !isNew || !ask(other, about: id, by: user) {
             tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
@@ -649,6 +708,7 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .memberRemoved, at: now, actor: user, user: other, role: role), to: id)
         let last = rooms[id]!.stays[other]!.count - 1
         rooms[id]!.stays[other]![last].to = seq
+        if other != user { rooms[id]!.bans[other] = Ban(userId: other, at: now, actorId: user) }
         accounts[other]?.drafts[id] = nil
         let isWaiting = isAsked(other, id)
         if rooms[id]!.asked[other] != nil { rooms[id]!.asked[other]!.state = .takenBack }
@@ -1004,6 +1064,11 @@ extension ScriptedServer {
             let results = found.sorted { $0.createdAt > $1.createdAt }.prefix(limit)
             return .success(SearchPage(results: results.map { SearchResult(message: $0, snippet: $0.text ?? "") }))
         case .receipts(let id, let message, _): return receipts(of: message, in: id, for: user)
+        case .bans(let id, _):
+            guard let room = rooms[id], isMember(user, id), room.roles[user] != .member else {
+                return .failure(Problem(.forbidden, "for owners and admins"))
+            }
+            return .success(BanPage(bans: room.bans.values.sorted { $0.userId < $1.userId }))
         case .settings: return .success(SettingsInConversation(readReceipts: true, inherited: [.readReceipts]))
         case .direct(let other): return .success(direct(user, other))
         case .profile(let other):

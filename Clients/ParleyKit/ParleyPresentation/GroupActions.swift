@@ -1,8 +1,11 @@
 import Models
+import ParleyStorage
 
 /// What a user can do to a conversation itself.
 public enum GroupAction: CaseIterable, Hashable, Sendable {
-    case rename, addMembers, removeMembers, changeRoles, leave
+    case rename, addMembers, removeMembers, changeRoles, changePermissions, leave
+    /// Shows who was removed, and lets them be brought back.
+    case liftBans
     /// Takes a conversation off the list that has ended for the user: a group that they have left, a direct conversation
     /// whose other user they have blocked.
     case removeFromList
@@ -16,6 +19,9 @@ public enum GroupRefusal: Hashable, Sendable {
     case request
     case formerMember
     case notOwner
+    case notAdmin
+    /// Owners and admins do not remove each other: owners do.
+    case notAboveThem
     case stillMember
 
     public var text: String {
@@ -24,6 +30,8 @@ public enum GroupRefusal: Hashable, Sendable {
         case .request: "Accept the request first."
         case .formerMember: ActionRefusal.formerMember.text
         case .notOwner: "Only an owner of the group can do that."
+        case .notAdmin: "Only admins of the group can do that."
+        case .notAboveThem: "Only an owner of the group can remove an owner or an admin."
         case .stillMember: "Leave the group first."
         }
     }
@@ -34,13 +42,13 @@ public struct GroupActions: Sendable {
     private let isGroup: Bool
     private let isMember: Bool
     private let isRequest: Bool
-    private let isOwner: Bool
+    private let conversation: Conversation
 
     public init(_ conversation: Conversation) {
         isGroup = conversation.kind == .group
         isMember = conversation.isMember
         isRequest = conversation.request == true
-        isOwner = conversation.role == .owner
+        self.conversation = conversation
     }
 
     public var allowed: [GroupAction] { GroupAction.allCases.filter { refusal(of: $0) == nil } }
@@ -53,8 +61,31 @@ public struct GroupActions: Sendable {
         if action == .removeFromList { return .stillMember }
         if !isMember { return .formerMember }
         switch action {
-        case .removeMembers, .changeRoles: return isOwner ? nil : .notOwner
-        case .rename, .addMembers, .leave, .removeFromList: return nil
+        case .changeRoles, .changePermissions: return refusal(unlessAmong: .owners)
+        case .removeMembers, .liftBans: return refusal(unlessAmong: .admins)
+        case .rename: return refusal(unlessAmong: conversation.permittedRoles(.rename))
+        case .addMembers: return refusal(unlessAmong: conversation.permittedRoles(.addMembers))
+        case .leave, .removeFromList: return nil
         }
+    }
+
+    /// Nil if the user may remove a member, who is somebody else.
+    public func refusal(ofRemoving member: Membership) -> GroupRefusal? {
+        if let refusal = refusal(of: .removeMembers) { return refusal }
+        return conversation.role == .owner || member.role == .member ? nil : .notAboveThem
+    }
+
+    private func refusal(unlessAmong roles: PermittedRoles) -> GroupRefusal? { refusal(unlessAmong: .known(roles)) }
+
+    private func refusal(unlessAmong roles: Open<PermittedRoles>) -> GroupRefusal? {
+        if roles.include(conversation.role) { return nil }
+        return roles == .admins ? .notAdmin : .notOwner
+    }
+}
+
+extension Conversation {
+    /// In the place of a composer, where a member may not write; nil where they may, and for who is no member.
+    public var writingRefusal: ActionRefusal? {
+        isMember && !mayWrite ? .mayNotWrite(permittedRoles(.write)) : nil
     }
 }

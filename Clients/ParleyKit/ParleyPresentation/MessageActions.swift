@@ -18,6 +18,8 @@ public enum ActionRefusal: Hashable, Sendable {
     /// The server does not have it yet.
     case notSent
     case formerMember
+    /// The group leaves writing to others.
+    case mayNotWrite(Open<PermittedRoles>)
     /// Messages with files cannot be replied to here.
     case withFiles
     /// There is nothing to send again or to give up.
@@ -31,6 +33,7 @@ public enum ActionRefusal: Hashable, Sendable {
         case .systemMessage: "That is not possible with this message."
         case .notSent: "The message is not sent yet."
         case .formerMember: "You are not in this conversation any more."
+        case .mayNotWrite(let roles): "Only \(roles == .admins ? "admins" : "owners") can write here."
         case .withFiles: "Messages with files cannot be replied to here."
         case .notFailed: "The message did not fail."
         }
@@ -45,20 +48,24 @@ public struct MessageActions: Sendable {
     private let state: TimelineRow.State
     private let viewer: UserID
     private let isMember: Bool
+    private let writingRefusal: ActionRefusal?
     private let repliesToAttachments: Bool
     private let now: Timestamp
 
     /// - Parameters:
     ///   - isMember: whether the viewer is in the conversation now.
+    ///   - writingRefusal: the conversation's.
     ///   - repliesToAttachments: as `Parley.repliesToAttachments` says.
     ///   - now: by the server's clock, as far as it is known.
     public init(
-        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, repliesToAttachments: Bool = false, now: Timestamp
+        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, writingRefusal: ActionRefusal? = nil,
+        repliesToAttachments: Bool = false, now: Timestamp
     ) {
         message = row.message
         state = row.state
         self.viewer = viewer
         self.isMember = isMember
+        self.writingRefusal = writingRefusal
         self.repliesToAttachments = repliesToAttachments
         self.now = now
     }
@@ -94,13 +101,14 @@ public struct MessageActions: Sendable {
     private var editRefusal: ActionRefusal? {
         if message.senderId != viewer { return .anotherSender }
         if message.deletedForEveryone { return .deleted }
-        if !isStored || message.isEditable(by: viewer, at: now) { return nil }
-        return .editWindowClosed(message.editWindowEnd)
+        if !isStored { return nil }
+        return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
     }
 
     private var replyRefusal: ActionRefusal? {
         if message.deletedForEveryone { return .deleted }
         if isFailed { return .notSent }
+        if let writingRefusal { return writingRefusal }
         return message.attachments != nil && !repliesToAttachments ? .withFiles : nil
     }
 

@@ -108,6 +108,9 @@ extension InquirySubject {
                 .get,
                 messagePath(id, message) + "/receipts?limit=1000"
                     + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .bans(let id, let after):
+            HTTPForm(
+                .get, conversationPath(id) + "/bans?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
         case .settings(let id): HTTPForm(.get, conversationPath(id) + "/settings")
         case .digest(let id, let after): SyncCall.digest(id, after: after).form
         case .limits: HTTPForm(.get, "/v1/limits")
@@ -150,13 +153,14 @@ extension OutboxCall {
         guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
         return switch row.write {
         case .send, .edit, .setTapback: .done(.message(try decoder.decode(Message.self, from: body)))
-        case .rename, .createGroup: .done(.conversation(try decoder.decode(Conversation.self, from: body)))
+        case .rename, .permissions, .createGroup:
+            .done(.conversation(try decoder.decode(Conversation.self, from: body)))
         case .putMember: .done(.member(try decoder.decode(Membership.self, from: body)))
         case .settings: .done(.settings(try decoder.decode(Settings.self, from: body)))
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
-        case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .removeFromList,
-            .mark, .block, .accept, .decline, .draft:
+        case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .liftBan,
+            .removeFromList, .mark, .block, .accept, .decline, .draft:
             .done(.done)
         }
     }
@@ -192,6 +196,10 @@ extension OutboxRow {
                 RequestBody.Role(role.flatMap(MemberRole.init(rawValue:))), idempotencyKey: idempotencyKey)
         case .removeMember(let user):
             return HTTPForm(.delete, path + "/members/\(encoded(user.name))", idempotencyKey: idempotencyKey)
+        case .permissions(let new):
+            return HTTPForm(.put, path + "/permissions", new, idempotencyKey: idempotencyKey)
+        case .liftBan(let user):
+            return HTTPForm(.delete, path + "/bans/\(encoded(user.name))", idempotencyKey: idempotencyKey)
         case .removeFromList: return HTTPForm(.delete, path, idempotencyKey: idempotencyKey)
         case .settingsInConversation(let new):
             return HTTPForm(.put, path + "/settings", new, idempotencyKey: idempotencyKey)

@@ -12,6 +12,7 @@ package enum InquirySubject: Hashable, Sendable {
     case message(ConversationID, MessageID)
     case search(String, in: ConversationID?, limit: Int)
     case receipts(ConversationID, MessageID, after: UserID?)
+    case bans(ConversationID, after: UserID?)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
@@ -37,6 +38,12 @@ extension Inquiry where Response == SearchPage {
 extension Inquiry where Response == ReceiptPage {
     package static func receipts(of id: MessageID, in conversation: ConversationID, after: UserID?) -> Self {
         Self(.receipts(conversation, id, after: after))
+    }
+}
+
+extension Inquiry where Response == BanPage {
+    package static func bans(of conversation: ConversationID, after: UserID?) -> Self {
+        Self(.bans(conversation, after: after))
     }
 }
 

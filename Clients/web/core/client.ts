@@ -2,6 +2,7 @@ import type { StoredPart } from "./copy/blobs.ts";
 import type { UploadProgress } from "./media/uploader.ts";
 import type {
   Attachment,
+  BanPage,
   Conversation,
   ConversationId,
   ConversationSettings,
@@ -11,6 +12,8 @@ import type {
   Message,
   MessageId,
   NewSettings,
+  Permission,
+  Permitted,
   Problem,
   ReceiptPage,
   Revision,
@@ -273,7 +276,13 @@ export interface ParleyClient {
   read(id: ConversationId, seq: number): Promise<void>;
   rename(id: ConversationId, title: string): Promise<void>;
   addMember(id: ConversationId, user: UserId): Promise<void>;
+  /** From now on only owners and admins bring them back. */
   removeMember(id: ConversationId, user: UserId): Promise<void>;
+  /** Of a member. Owners do this, and the next. */
+  setRole(id: ConversationId, user: UserId, role: "owner" | "admin" | "member"): Promise<void>;
+  permit(id: ConversationId, permission: Permission, permitted: Permitted): Promise<void>;
+  /** Whoever may add members may bring the user back. */
+  liftBan(id: ConversationId, user: UserId): Promise<void>;
   leave(id: ConversationId): Promise<void>;
   clearHistory(id: ConversationId): Promise<void>;
   /** Takes a conversation that the user has left out of the list. */
@@ -321,6 +330,8 @@ export interface ParleyClient {
   search(words: string, options?: { conversation?: ConversationId; next?: string }): Promise<SearchResults>;
   revisions(id: ConversationId, message: MessageId): Promise<Revision[]>;
   messageReceipts(id: ConversationId, message: MessageId, after?: UserId): Promise<ReceiptPage>;
+  /** Who was removed, for owners and admins: up to 200, by name. */
+  bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
 
   /** Connects at once: the page is in front again, or the user asks for it. */

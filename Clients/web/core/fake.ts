@@ -15,8 +15,19 @@ import type {
   Watched,
 } from "./client.ts";
 import { isArchived, isMuted } from "./copy/marks.ts";
-import type { Conversation, ConversationSettings, Limits, Member, Message, Settings, UserId } from "./model.ts";
+import type {
+  BanPage,
+  Conversation,
+  ConversationSettings,
+  Limits,
+  Member,
+  Message,
+  Permission,
+  Settings,
+  UserId,
+} from "./model.ts";
 import { Names } from "./names.ts";
+import { restricting } from "./permissions.ts";
 import { Emitter } from "./watched.ts";
 import { newId } from "./uuid.ts";
 
@@ -198,6 +209,25 @@ export class FakeClient implements ParleyClient {
   rename(id: string, title: string) {
     this.talks.get(id)!.conversation.title = title;
     return this.done();
+  }
+
+  setRole() {
+    return this.done();
+  }
+
+  permit(id: string, permission: Permission, permitted: string) {
+    const { conversation } = this.talks.get(id)!;
+    conversation.permissions = restricting(conversation.permissions, { [permission]: permitted });
+    this.changes();
+    return this.done();
+  }
+
+  liftBan() {
+    return this.done();
+  }
+
+  bans() {
+    return this.done<BanPage>({ bans: [] });
   }
 
   mute(id: string, until: string | null) {

@@ -140,6 +140,10 @@ function plainRequest(row: OutboxRow): HTTPRequest {
       const member = `${path}/members/${encodeURIComponent(write.user)}`;
       return write.isRemoved ? call("DELETE", member) : call("PUT", member, { role: write.role });
     }
+    case "permissions":
+      return call("PUT", `${path}/permissions`, write.permissions);
+    case "ban":
+      return call("DELETE", `${path}/bans/${encodeURIComponent(write.user)}`);
     case "unlist":
       return call("DELETE", path);
     case "settings":

@@ -10,6 +10,7 @@ import { outboxOf } from "./copy/outbox-rows.ts";
 import { answerIn, isRequest } from "./copy/requests.ts";
 import { unsentMessage } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
+import { restricting } from "./permissions.ts";
 import type { SyncEvent } from "./sync/events.ts";
 import type { Conversation, ConversationId, Message } from "./model.ts";
 
@@ -28,8 +29,12 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const isPending = unsent !== undefined && unsent.messageId !== lastMessage?.id;
   const members = await rows.all("members", { ...within(head.id), limit: namesShown + 1 });
-  const renamed = pending.findLast(({ write, state }) => write.kind === "rename" && state === "waiting")?.write;
-  const title = renamed?.kind === "rename" ? renamed.title : head.title;
+  let { title, permissions } = head;
+  for (const { write, state } of pending) {
+    if (state !== "waiting") continue;
+    if (write.kind === "rename") title = write.title;
+    if (write.kind === "permissions") permissions = restricting(permissions, write.permissions);
+  }
   const marks = shownMarks(head, pending);
   const others = members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown);
   const answer = isRequest(account, head.id) ? answerIn(pending) ?? "waiting" : undefined;
@@ -39,7 +44,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   if (!others.length && head.kind === "direct" && requester) others.push(requester);
   return {
     id: head.id,
-    conversation: { ...conversationOf({ ...head, title }), ...marks },
+    conversation: { ...conversationOf({ ...head, title, permissions }), ...marks },
     others,
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
@@ -54,7 +59,8 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
 }
 
 function conversationOf(head: ConversationRecord): Conversation {
-  const { id, kind, title, createdAt, lastSeq, memberCount, role, windows, clearedSeq, readSeq, deliveredSeq } = head;
+  const { id, kind, title, createdAt, lastSeq, memberCount, windows, clearedSeq, readSeq, deliveredSeq } = head;
+  const { role, permissions } = head;
   const lastActivityAt = head.lastActivityAt ?? createdAt;
   const [fields, positions] = [{ id, kind, title, createdAt, lastActivityAt }, {
     lastSeq,
@@ -62,7 +68,7 @@ function conversationOf(head: ConversationRecord): Conversation {
     readSeq,
     deliveredSeq,
   }];
-  return { ...fields, ...positions, memberCount, role, windows, unreadCount: head.unread ?? 0 };
+  return { ...fields, ...positions, memberCount, role, permissions, windows, unreadCount: head.unread ?? 0 };
 }
 
 async function lastShown(rows: Reading, head: ConversationRecord, account: Account): Promise<Message | undefined> {

@@ -100,7 +100,7 @@ export interface Conversation {
   lastActivityAt: Time;
   lastMessage?: Message;
   memberCount: number;
-  role: "owner" | "member" | string;
+  role: "owner" | "admin" | "member" | string;
   windows: Window[];
   clearedSeq: number;
   unreadCount: number;
@@ -117,6 +117,20 @@ export interface Conversation {
   draft?: KeptDraft;
   /** The user is asked about it, reads it, and is no member. */
   request?: true;
+  /** Absent where every member may do all of it, and for former members. */
+  permissions?: Permissions;
+}
+
+/** Who may do something in a group: the name of the lowest role that may. */
+export type Permitted = "members" | "admins" | "owners" | string;
+export type Permission = "write" | "addMembers" | "rename";
+export type Permissions = Record<Permission, Permitted>;
+
+/** A user who was removed from a group, and whom only owners and admins bring back. */
+export interface Ban {
+  userId: UserId;
+  at: Time;
+  actorId: UserId;
 }
 
 /** A conversation that somebody whom the user does not know brought them into. */
@@ -162,6 +176,7 @@ export interface Change {
   userId?: UserId;
   role?: string;
   title?: string;
+  permissions?: Permissions;
 }
 
 export interface PrivateChange {
@@ -269,6 +284,11 @@ export interface ChangePage {
 
 export interface MemberPage {
   members: Member[];
+  nextCursor?: UserId;
+}
+
+export interface BanPage {
+  bans: Ban[];
   nextCursor?: UserId;
 }
 

@@ -251,6 +251,10 @@ class Parley extends Writing implements kit.ParleyClient {
     }
   }
 
+  bans(id: Id): Promise<model.BanPage> {
+    return this.hub.ask(get(`${conversationPath(id)}/bans`, { limit: 200 }));
+  }
+
   messageReceipts(id: Id, message: model.MessageId, after?: model.UserId): Promise<model.ReceiptPage> {
     return this.hub.ask(get(`${messagePath(id, message)}/receipts`, { after }));
   }

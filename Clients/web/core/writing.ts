@@ -8,7 +8,17 @@ import { discardUnsent, dismiss, enqueue, outboxOf, retry } from "./copy/outbox-
 import { get } from "./http.ts";
 import type { Hub } from "./hub.ts";
 import { objectText } from "./json.ts";
-import type { Conversation, ConversationId, MessageId, NewSettings, Profile, Time, UserId } from "./model.ts";
+import type {
+  Conversation,
+  ConversationId,
+  MessageId,
+  NewSettings,
+  Permission,
+  Permitted,
+  Profile,
+  Time,
+  UserId,
+} from "./model.ts";
 import type { Mark, PendingFile, PendingWrite } from "./outbox/writes.ts";
 import { newId } from "./uuid.ts";
 
@@ -107,6 +117,18 @@ export class Writing {
 
   removeMember(id: Id, user: UserId): Promise<void> {
     return this.enqueue({ kind: "member", user, isRemoved: true }, id);
+  }
+
+  setRole(id: Id, user: UserId, role: string): Promise<void> {
+    return this.enqueue({ kind: "member", user, isRemoved: false, role }, id);
+  }
+
+  permit(id: Id, permission: Permission, permitted: Permitted): Promise<void> {
+    return this.enqueue({ kind: "permissions", permissions: { [permission]: permitted } }, id);
+  }
+
+  liftBan(id: Id, user: UserId): Promise<void> {
+    return this.enqueue({ kind: "ban", user }, id);
   }
 
   async leave(id: Id): Promise<void> {

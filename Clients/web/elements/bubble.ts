@@ -195,7 +195,7 @@ function failure(row: TimelineRow, actions: BubbleActions): HTMLElement {
     "div.failure",
     make("span.reason", iconOf("alert"), `Not sent: ${reason}`),
     make("button", { onclick: () => actions.retry(row) }, "Retry"),
-    make("button", { onclick: () => actions.rewrite(row) }, "Edit"),
+    make("button.rewrite", { onclick: () => actions.rewrite(row) }, "Edit"),
     make("button", { onclick: () => actions.discard(row) }, "Discard"),
   );
 }

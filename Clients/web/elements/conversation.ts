@@ -8,6 +8,7 @@ import type {
 } from "../core/client.ts";
 import type { Attachment, ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
 import { kindOf } from "../core/media/kinds.ts";
+import { may } from "../core/permissions.ts";
 import { avatar } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
 import type { BubbleActions } from "./bubble.ts";
@@ -20,7 +21,7 @@ import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts"
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
-import { isolated, list, plain, titleOf, wholeTime } from "./words.ts";
+import { isolated, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
 
@@ -135,8 +136,10 @@ export class ConversationView extends HTMLElement {
     const { names } = this.#client;
     const title = titleOf(row, names);
     const isDirect = row.conversation.kind === "direct";
-    const key =
-      `${title} ${row.others} ${row.conversation.memberCount} ${row.isMember} ${row.isBlocked} ${row.request}`;
+    const { memberCount } = row.conversation;
+    const key = `${title} ${row.others} ${memberCount} ${row.isMember} ${row.isBlocked} ${row.request} ${
+      writingRefusal(row)
+    }`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
     this.#heading.replaceChildren(...nodesOf(title));
@@ -152,21 +155,25 @@ export class ConversationView extends HTMLElement {
     if (row.isBlocked) this.#status.textContent = "";
     else if (isDirect && row.others[0]) {
       this.#presence.add(this.#client.presence(row.others[0]).subscribe((value) => this.#showPresence(value)));
-    } else this.#status.textContent = `${row.conversation.memberCount} people`;
+    } else this.#status.textContent = `${memberCount} people`;
   }
 
   /** Whether one can write, and why not. */
   #showWhetherOver(row: ConversationRow): void {
     const { isMember, isBlocked, request, others: [other] } = row;
-    this.#composer.hidden = isBlocked || !isMember;
-    this.#former.hidden = !isBlocked && isMember;
+    const refusal = writingRefusal(row);
+    const isReading = isBlocked || !isMember || !!refusal;
+    // What was written stays in it.
+    this.#composer.hidden = isReading;
+    this.#former.hidden = !isReading;
+    this.classList.toggle("reading", isReading);
     this.#former.replaceChildren(
       ...request ? this.#choices(row) : isBlocked
         ? [
           ...nodesOf(`You have blocked ${isolated(this.#client.names, other!)}. `),
           blockButton(this, this.#client, other!),
         ]
-        : ["You are no longer in this conversation."],
+        : [refusal || "You are no longer in this conversation."],
     );
   }
 
@@ -255,6 +262,10 @@ export class ConversationView extends HTMLElement {
     return !!this.#row?.isMember;
   }
 
+  get #mayWrite(): boolean {
+    return !!this.#row && may(this.#row, "write");
+  }
+
   #itemsFor(row: TimelineRow): MenuItem[] {
     const { message } = row;
     const items: MenuItem[] = [];
@@ -262,7 +273,7 @@ export class ConversationView extends HTMLElement {
     const isAlive = !message.deletedForEveryone;
     if (row.state === "failed") {
       item("Retry", () => this.#actions.retry(row));
-      item("Edit", () => this.#actions.rewrite(row));
+      if (this.#mayWrite) item("Edit", () => this.#actions.rewrite(row));
       if (message.text) item("Copy", () => this.#copy(message.text!));
       item("Discard", () => this.#actions.discard(row), true);
       return items;
@@ -272,7 +283,7 @@ export class ConversationView extends HTMLElement {
     if (picture) item("Open", () => this.#view(row, picture));
     if (files.length && row.state === "stored") item("Download", () => void this.#saveAll(files));
     const canReply = !files.length || !!this.#client.fileLimits.value?.canReply;
-    if (isAlive && this.#isMember && canReply) item("Reply", () => this.#composer.reply(row));
+    if (isAlive && this.#mayWrite && canReply) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
     if (isAlive && message.text) item("Copy", () => this.#copy(message.text!));
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
@@ -299,7 +310,7 @@ export class ConversationView extends HTMLElement {
 
   /** The row, if its text may still be changed. */
   #editable(row: TimelineRow | undefined): TimelineRow | undefined {
-    if (!row?.isOwn || row.message.deletedForEveryone || !this.#isMember || row.state === "failed") return undefined;
+    if (!row?.isOwn || row.message.deletedForEveryone || !this.#mayWrite || row.state === "failed") return undefined;
     const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
     // By the server's clock or by this device's, which may be wrong: the server decides.
     const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));

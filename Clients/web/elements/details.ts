@@ -1,5 +1,6 @@
 import type { ConversationRow, ParleyClient } from "../core/client.ts";
-import type { ConversationId, Member, UserId } from "../core/model.ts";
+import type { Ban, BanPage, ConversationId, Member, Permission, UserId } from "../core/model.ts";
+import { may, permittedIn } from "../core/permissions.ts";
 import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
@@ -11,24 +12,35 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   const endings = new Endings();
   const name = make("div");
   const people = make("div");
+  const permissions = make("div");
+  const removed = make("div");
   const settings = make("div");
   const actions = make("div.actions");
-  const dialog = openDialog(owner, "Details", name, people, settings, actions);
+  const dialog = openDialog(owner, "Details", name, people, permissions, removed, settings, actions);
   on(dialog, "close", () => endings.end());
   const members = client.members(id);
+  let shown: ConversationRow | undefined;
   let isOwner = false;
+  let isAdmin = false;
   let isGroup = false;
+  /** Who was removed was asked for when so many were in it. */
+  let askedAt: number | undefined;
 
   const conversation = client.conversation(id);
   const { names } = client;
   const show = (row: ConversationRow | null) => {
     if (!row) return;
     isGroup = row.conversation.kind !== "direct";
-    isOwner = row.conversation.role === "owner" && row.isMember;
-    if (!name.contains(dialog.querySelector(":focus"))) {
-      name.replaceChildren(isGroup && row.isMember ? nameForm(row) : heading(row));
-    }
+    shown = row;
+    const { role, memberCount } = row.conversation;
+    isOwner = role === "owner" && row.isMember && isGroup;
+    isAdmin = isOwner || role === "admin" && row.isMember && isGroup;
+    if (!hasFocus(name)) name.replaceChildren(isGroup && may(row, "rename") ? nameForm(row) : heading(row));
     showPeople();
+    if (!hasFocus(permissions)) permissions.replaceChildren(...isOwner ? [permissionChoices(row)] : []);
+    if (!isAdmin) removed.replaceChildren();
+    else if (memberCount !== askedAt) void showRemoved();
+    askedAt = isAdmin ? memberCount : undefined;
     actions.replaceChildren(...row.request ? [] : actionsOf(row));
     settings.hidden = !!row.request;
   };
@@ -45,6 +57,10 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       }
     }),
   );
+
+  function hasFocus(part: HTMLElement): boolean {
+    return part.contains(dialog.querySelector(":focus"));
+  }
 
   function showPeople(): void {
     if (people.querySelector("input:focus")) return; // Somebody is being added.
@@ -83,7 +99,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     if (!isComplete || members.length > 200) {
       list.append(make("li.quiet", isComplete ? `and ${members.length - 200} more` : "Loading…"));
     }
-    return isGroup && isOwner ? [list, addForm()] : [list];
+    return isGroup && shown && may(shown, "addMembers") ? [list, addForm()] : [list];
   }
 
   function memberItem({ userId, role }: Member): HTMLElement {
@@ -91,10 +107,62 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     return make(
       "li",
       ...personOf(names, userId, isSelf ? " (you)" : ""),
-      make("span.detail", role === "owner" && isGroup ? "Owner" : ""),
+      make("span.detail", isGroup ? { owner: "Owner", admin: "Admin" }[role] ?? "" : ""),
+      isOwner && role !== "owner" && roleButton(userId, role === "admin"),
       !isSelf && blockButton(owner, client, userId),
-      isOwner && isGroup && !isSelf && iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
+      !isSelf && (isOwner || isAdmin && role === "member") &&
+        iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
     );
+  }
+
+  function roleButton(user: UserId, isAdmin: boolean): HTMLElement {
+    const [action, who] = [isAdmin ? "Remove as admin" : "Make admin", names.of(user)];
+    const label = isAdmin ? `Remove ${who} as admin` : `Make ${who} an admin`;
+    const onclick = () => void client.setRole(id, user, isAdmin ? "member" : "admin");
+    return make("button.link", { "aria-label": label, onclick }, action);
+  }
+
+  function permissionChoices(row: ConversationRow): HTMLElement {
+    const choice = (permission: Permission, label: string) => {
+      const permitted = permittedIn(row, permission);
+      const option = (value: string, text: string) => {
+        return make("option", { value, selected: value === permitted }, text);
+      };
+      const select = make(
+        "select",
+        option("members", "All members"),
+        option("admins", "Admins"),
+        option("owners", "Owners"),
+      );
+      on(select, "change", () => void client.permit(id, permission, select.value));
+      return make("label.toggle", make("span", label), select);
+    };
+    return make(
+      "fieldset",
+      make("legend", "Who can"),
+      choice("write", "Write messages"),
+      choice("addMembers", "Add people"),
+      choice("rename", "Change the name"),
+    );
+  }
+
+  /** Who was removed, and does not come back without an owner or admin. Without a connection they are not shown. */
+  async function showRemoved(): Promise<void> {
+    const { bans, nextCursor } = await client.bans(id).catch((): BanPage => ({ bans: [] }));
+    if (!isAdmin) return;
+    const item = ({ userId }: Ban) => {
+      const onclick = async () => {
+        await client.liftBan(id, userId);
+        line.remove();
+        if (!list.querySelector("button")) removed.replaceChildren();
+      };
+      const back = make("button.link", { "aria-label": `Allow ${names.of(userId)} back`, onclick }, "Allow back");
+      const line = make("li", ...personOf(names, userId), back);
+      return line;
+    };
+    const list = make("ul.people", { "aria-label": "Removed people" }, ...bans.map(item));
+    if (nextCursor) list.append(make("li.quiet", "and more"));
+    removed.replaceChildren(...bans.length ? [make("h3", "Removed people"), list] : []);
   }
 
   function addForm(): HTMLElement {
@@ -115,7 +183,8 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   }
 
   async function remove(user: UserId): Promise<void> {
-    if (await confirm(owner, `Remove ${isolated(names, user)}?`, "They keep what they have seen so far.", "Remove")) {
+    const text = "They keep what they have seen so far. Only owners and admins can bring them back.";
+    if (await confirm(owner, `Remove ${isolated(names, user)}?`, text, "Remove")) {
       await client.removeMember(id, user);
     }
   }

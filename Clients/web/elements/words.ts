@@ -1,6 +1,7 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, shownText } from "../core/media/kinds.ts";
 import type { Attachment, Message, UserId } from "../core/model.ts";
+import { may, permittedIn } from "../core/permissions.ts";
 import { patternOf } from "./text.ts";
 
 // What names, times and states are called.
@@ -172,4 +173,10 @@ export const tapbackSigns: Record<string, string> = {
 
 export function signOf(kind: string): string {
   return tapbackSigns[kind] ?? kind;
+}
+
+/** Why a member may not write; empty where they may. */
+export function writingRefusal(row: ConversationRow): string {
+  if (!row.isMember || may(row, "write")) return "";
+  return `Only ${permittedIn(row, "write") === "admins" ? "admins" : "owners"} can write here.`;
 }

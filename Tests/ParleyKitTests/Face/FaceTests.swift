@@ -559,6 +559,36 @@ import Testing
         }
     }
 
+    @Test(
+        "a message of a tunnel has failed where the group was closed meanwhile; who was removed is listed, and allowed back"
+    )
+    func permissions() async throws {
+        let world = try FaceWorld()
+        let (owner, member) = (try await world.connected(ben), try await world.connected())
+        let (his, talk) = (owner.conversation(world.group), member.conversation(world.group))
+        #expect(await first(talk.info) { $0?.conversation.mayWrite == true } != nil)
+        world.network.isReachable = false
+        let message = try await talk.send("In a tunnel")
+        world.carryOut(.permissions(.init(.write, .admins)), by: ben, 3)
+        world.network.isReachable = true
+        await member.connect()
+        await owner.connect()
+        #expect(await first(talk.info) { $0?.conversation.mayWrite == false && $0?.hasFailedMessage == true } != nil)
+        try await his.permit(.write, to: .members)
+        #expect(await first(talk.info) { $0?.conversation.mayWrite == true } != nil)
+        try await talk.retry(message)
+        #expect(
+            await first(talk.timeline()) { $0.rows.contains { $0.id == message && $0.state == .stored } } != nil)
+        try await his.remove(anna)
+        #expect(await first(his.info) { $0?.conversation.memberCount == 1 } != nil)
+        #expect(try await his.bans().map(\.userId) == [anna])
+        try await his.liftBan(of: anna)
+        #expect(await first(owner.pendingWrites) { $0 == 0 } != nil)
+        #expect(try await his.bans().isEmpty)
+        await owner.close()
+        await member.close()
+    }
+
     @Test("who answers accepts, and opening the conversation oneself does", arguments: [true, false])
     func answersRequests(sends: Bool) async throws {
         let (world, pair) = try asking()

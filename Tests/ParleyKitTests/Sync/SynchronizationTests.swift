@@ -122,6 +122,7 @@ private final class Run {
         if world.happens(40) { try draft(by: index, in: id, parent: message?.id) }
         if world.happens(20) { try device.lookAtRequests() }
         if world.happens(15) { try decide(by: device.user) }
+        if world.happens(4) { try permit(by: device, in: id) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {
@@ -220,6 +221,20 @@ private final class Run {
             let accepts = world.happens(50)
             if !accepts { declined.insert("\(user) \(id)") }
             try device.write(accepts ? .accept : .decline, in: id)
+        }
+    }
+
+    /// Owners change who may do what, and who is an owner or an admin; others try.
+    private func permit(by device: SimulatedDevice, in id: ConversationID) throws {
+        if world.happens(40) {
+            let role = MemberRole.allCases.randomElement(using: &world.random)!
+            return try device.write(
+                .putMember([ben, carla].randomElement(using: &world.random)!, role: role.rawValue), in: id)
+        }
+        for _ in 0..<Int.random(in: 1...2, using: &world.random) {
+            let roles = PermittedRoles.allCases.randomElement(using: &world.random)!
+            let permission = GroupPermission.allCases.randomElement(using: &world.random)!
+            try device.write(.permissions(.init(permission, roles)), in: id)
         }
     }
 

@@ -74,6 +74,11 @@ extension LocalStore {
     }
 
     func beginSession(userId: UserID, logId: UUIDBytes, useq: Int64) throws(StorageError) {
+        // Requests that were read before the first session may be of a database that was restored since: nothing tells of it.
+        if try connection.first("SELECT 1 FROM account WHERE log_id IS NULL", read: { _ in true }) ?? false {
+            try connection.run("DELETE FROM conversations WHERE requested_at IS NOT NULL")
+            try outdateRequests()
+        }
         try connection.run(
             "UPDATE account SET user_id = ?1, log_id = ?2, useq = coalesce(useq, ?3)", userId, logId, useq)
         try boundProfiles()

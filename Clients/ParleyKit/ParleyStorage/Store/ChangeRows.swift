@@ -57,6 +57,8 @@ extension LocalStore {
         case .known(.memberAdded): try addMember(change, state.key)
         case .known(.memberRemoved): try removeMember(change, state.key)
         case .known(.memberChanged): try changeMember(change, state.key)
+        case .known(.permissionsChanged):
+            if let permissions = change.permissions { try setPermissions(permissions.restricting, of: state.key) }
         default: break
         }
     }
@@ -83,6 +85,12 @@ extension LocalStore {
         try setWindows(of: key, role: nil) { windows in
             if let last = windows.indices.last, windows[last].to == nil { windows[last].to = change.seq }
         }
+        // Former members are not told any more.
+        try setPermissions(nil, of: key)
+    }
+
+    private func setPermissions(_ permissions: Permissions?, of key: Int64) throws(StorageError) {
+        try connection.run("UPDATE conversations SET permissions = ?2 WHERE key = ?1", key, permissions?.stored)
     }
 
     private func changeMember(_ change: Change, _ key: Int64) throws(StorageError) {

@@ -23,6 +23,20 @@ extension [Window] {
     }
 }
 
+extension Permissions {
+    /// In the order of `GroupPermission`.
+    var stored: String { GroupPermission.allCases.map { self[$0].name }.joined(separator: ",") }
+
+    init?(stored text: String) {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            Open<PermittedRoles>(String($0))
+        }
+        guard names.count == 3 else { return nil }
+        self.init()
+        (addMembers, rename, write) = (names[0], names[1], names[2])
+    }
+}
+
 extension [TapbackKind: Int] {
     /// Nil without tapbacks. In the order of the kinds' bytes.
     var stored: String? {

@@ -374,6 +374,7 @@ extension PendingWrite {
                 .init(
                     readReceipts: other.readReceipts ?? one.readReceipts, presence: other.presence ?? one.presence))
         case (.settingsInConversation, .settingsInConversation): later
+        case (.permissions(let one), .permissions(let other)): .permissions(one.joined(by: other))
         default: nil
         }
     }

@@ -14,6 +14,9 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case rename(title: String)
     case putMember(UserID, role: MemberRole.RawValue?)
     case removeMember(UserID)
+    case permissions(RequestBody.NewPermissions)
+    /// Whoever may add members may bring the user back.
+    case liftBan(UserID)
     case createGroup(members: [UserID], title: String?)
     case removeFromList
     case settings(RequestBody.NewSettings)
@@ -43,6 +46,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .clearHistory: "clear"
         case .rename: "rename"
         case .putMember, .removeMember: "member"
+        case .permissions: "permissions"
+        case .liftBan: "ban"
         case .createGroup: "create"
         case .removeFromList: "unlist"
         case .settings, .settingsInConversation: "settings"

@@ -100,10 +100,10 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
   // An older response says nothing new, except what only grows. If it was asked for because changes do not tell enough, it
   // counts, and the changes after it are applied to it.
   if (told.lastSeq >= head.headSeq || head.needsHead && follows) {
-    const { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, windows } = told;
+    const { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows } = told;
     const needsHead = head.cursor === undefined || head.cursor > lastSeq;
     const toldUnread = { count: told.unreadCount, seq: lastSeq, after: Math.max(told.readSeq, told.clearedSeq) };
-    const fields = { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, windows };
+    const fields = { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows };
     copy.setHead(id, { ...fields, headSeq: lastSeq, needsHead, toldUnread });
   }
   copy.setHead(id, {

@@ -1,4 +1,5 @@
 import type { Change, ConversationId, History, PrivateChange, Window } from "../model.ts";
+import { restricting } from "../permissions.ts";
 import type { Place } from "../sync/events.ts";
 import { clearHistory, followFrom, hideMessage, outdate } from "./apply.ts";
 import { applyBlock, hiddenIn, isShown } from "./blocks.ts";
@@ -40,12 +41,13 @@ function moveCursor(copy: CopyWriter, head: ConversationRecord, seq: number): vo
 }
 
 const carryTheirMessage = ["message.created", "message.edited", "message.deleted", "tapback.set", "tapback.removed"];
+const notShown = ["conversation.created", "permissions.changed"];
 const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];
 
 /** Whether the history may show it by a message that the change does not carry. */
 function isShownWithoutMessage({ kind, message }: Change): boolean {
   if (shownBySystem.includes(kind)) return true;
-  return !message && kind !== "conversation.created" && !carryTheirMessage.includes(kind);
+  return !message && !notShown.includes(kind) && !carryTheirMessage.includes(kind);
 }
 
 async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: Change): Promise<void> {
@@ -54,6 +56,7 @@ async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: C
   if (!head.headSeq || change.seq <= head.headSeq) return;
   copy.setHead(id, { headSeq: change.seq, lastSeq: Math.max(head.lastSeq, change.seq), lastActivityAt: change.at });
   if (change.kind === "conversation.renamed") return copy.setHead(id, { title: change.title });
+  if (change.permissions) return copy.setHead(id, { permissions: restricting(change.permissions) });
   const { userId, role, seq } = change;
   if (userId === undefined || role === undefined) return;
   const isOwn = userId === copy.account.userId;
@@ -63,7 +66,9 @@ async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: C
     await copy.rows.put("members", { conversationId: id, userId, role, joinedSeq: seq });
   } else if (change.kind === "member.removed") {
     const windows = isOwn ? leftAt(head.windows, seq) : head.windows;
-    copy.setHead(id, { memberCount: Math.max(0, head.memberCount - 1), windows });
+    // Former members are not told who may do what.
+    const permissions = isOwn ? undefined : head.permissions;
+    copy.setHead(id, { memberCount: Math.max(0, head.memberCount - 1), windows, permissions });
     await copy.rows.remove("members", [id, userId]);
   } else if (change.kind === "member.changed") {
     const member = await copy.rows.get("members", [id, userId]);

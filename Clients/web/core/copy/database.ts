@@ -4,6 +4,7 @@ import type {
   DeliveryStatus,
   Message,
   MessageId,
+  Permissions,
   Problem,
   Revision,
   Settings,
@@ -57,6 +58,8 @@ export interface ConversationRecord {
   lastActivityAt?: Time;
   memberCount: number;
   role: string;
+  /** Absent where every member may do all of it. */
+  permissions?: Permissions;
   windows: Window[];
   // The user's own. They only grow.
   clearedSeq: number;

@@ -51,9 +51,12 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
       database.deleteObjectStore("drafts");
     };
   },
+  (database, transaction) => {
+    if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
+  },
 ];
 
-/** An earlier version has passed over what the server told of marks, or drafts: the list brings it. */
+/** An earlier version has passed over what the server told of marks, drafts or permissions: the list brings it. */
 function reloadList(account: IDBObjectStore): void {
   account.get(0).onsuccess = (event) => {
     const known = (event.target as IDBRequest).result;

@@ -175,7 +175,7 @@ async function storeResponse(copy: CopyWriter, { write, conversationId }: Outbox
   const head = await copy.head(conversationId);
   if (write.kind === "send" || write.kind === "edit" || write.kind === "tapback" && write.tapback !== null) {
     await storeAlone(copy, body as Message);
-  } else if (write.kind === "create" || write.kind === "rename") {
+  } else if (write.kind === "create" || write.kind === "rename" || write.kind === "permissions") {
     // The user may have taken it out of the list since.
     if (head || write.kind === "create") await storeConversation(copy, body as Conversation, false);
   } else if (write.kind === "settings") {

@@ -197,6 +197,8 @@ function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
     case "create":
     case "rename":
     case "member":
+    case "permissions":
+    case "ban":
     case "unlist":
     case "accept":
     case "decline":

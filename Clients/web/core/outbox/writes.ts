@@ -1,5 +1,13 @@
 import type { Draft } from "../client.ts";
-import type { Attachment, MessageId, NewConversationSettings, NewSettings, Time, UserId } from "../model.ts";
+import type {
+  Attachment,
+  MessageId,
+  NewConversationSettings,
+  NewSettings,
+  Permissions,
+  Time,
+  UserId,
+} from "../model.ts";
 
 /** What the user did and the server has not confirmed yet. It is stored: kinds and fields are added, never renamed. */
 export type PendingWrite =
@@ -12,6 +20,10 @@ export type PendingWrite =
   | { kind: "clear"; through: number }
   | { kind: "rename"; title: string }
   | { kind: "member"; user: UserId; isRemoved: boolean; role?: string }
+  /** What is left out stays as it is. */
+  | { kind: "permissions"; permissions: Partial<Permissions> }
+  /** It is lifted. */
+  | { kind: "ban"; user: UserId }
   | { kind: "create"; members: UserId[]; title?: string }
   | { kind: "unlist" }
   | { kind: "settings"; settings: NewSettings }
@@ -66,6 +78,9 @@ export function joined(first: PendingWrite, later: PendingWrite): PendingWrite |
   }
   if (first.kind === "settings" && later.kind === "settings") {
     return { ...first, settings: { ...first.settings, ...later.settings } };
+  }
+  if (first.kind === "permissions" && later.kind === "permissions") {
+    return { ...first, permissions: { ...first.permissions, ...later.permissions } };
   }
   if (first.kind === "mark" && later.kind === "mark") return first.mark.of === later.mark.of ? later : undefined;
   // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.

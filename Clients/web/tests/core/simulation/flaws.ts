@@ -35,6 +35,7 @@ export const flaws = [
   "takesRequestsForConversations",
   /** What another device has written takes the place of what is being written here. */
   "takesOverWhatIsWritten",
+  "forgetsPermissions",
 ] as const;
 
 export type Flaw = typeof flaws[number];
@@ -55,6 +56,9 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
     if (isForgotten && write.write === "privateChange") return [{ write: "privateStream", useq: write.change.useq }];
     if (flaw === "losesChanges" && write.write === "change" && write.movesCursor && random() < 0.05) {
       return [{ write: "passed", conversation: write.change.conversationId, through: write.change.seq }];
+    }
+    if (flaw === "forgetsPermissions" && write.write === "change") {
+      return [{ ...write, change: { ...write.change, permissions: undefined } }];
     }
     if (flaw === "readsRequestsOnce" && write.write === "conversation" && write.conversation.request) return [];
     if (flaw === "takesRequestsForConversations" && write.write === "requests") {

@@ -89,9 +89,12 @@ export class ScriptedServer extends WritableServer {
     if (what === "tapback" && method === "PUT") this.accept(id, user);
     this.mayWrite(user, id);
     if (part === "history") return this.clear(id, Number(query.through), user);
-    if (this.room(id).kind === "direct" && (part === undefined || part === "members")) {
+    if (this.room(id).kind === "direct" && [undefined, "members", "permissions"].includes(part)) {
       throw new Refusal(409, "conflict");
     }
+    this.check(user, id, method, part, about, fields);
+    if (part === "permissions") return this.permit(id, fields as never, user), this.conversation(id, user);
+    if (part === "members" && fields?.role) return this.setRole(id, about!, fields.role, user);
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);
     if (part === "members" && method === "PUT") return this.addMember(id, about!, user);
     if (part === "members") return this.removeMember(id, about!, user);
@@ -101,6 +104,20 @@ export class ScriptedServer extends WritableServer {
     if (what === "tapback") return this.setTapback(id, about!, user, method === "PUT" ? fields.kind : null);
     if (method === "PATCH") return this.edit(id, about!, user, fields.text);
     return this.deleteForEveryone(id, about!, user);
+  }
+
+  /** What a role does not permit. Anybody may remove others here, so that it happens often. */
+  private check(user: string, id: string, method: string, part?: string, about?: string, fields?: Fields): void {
+    const isOwner = this.room(id).roles[user] === "owner";
+    const isNew = part === "members" && method === "PUT" && !this.isMember(about!, id);
+    const isPermitted = part === "permissions" || fields?.role
+      ? isOwner
+      : part === undefined
+      ? this.isPermitted(user, id, "rename")
+      : part === "messages" && method === "PATCH"
+      ? this.isPermitted(user, id, "write")
+      : !isNew || this.isPermitted(user, id, "addMembers");
+    if (!isPermitted) throw new Refusal(403, "forbidden");
   }
 
   private removeFromList(user: string, id: string): void {

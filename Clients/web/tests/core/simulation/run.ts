@@ -6,7 +6,7 @@ import { isSame, shownDraft } from "../../../core/copy/drafts.ts";
 import type { Account } from "../../../core/copy/database.ts";
 import { isRequest } from "../../../core/copy/requests.ts";
 import { requestRows } from "../../../core/lists.ts";
-import { type Conversation, forEver, type Message, type Window } from "../../../core/model.ts";
+import { type Conversation, forEver, type Message, type Permission, type Window } from "../../../core/model.ts";
 import type { Mark } from "../../../core/outbox/writes.ts";
 import type { Place } from "../../../core/sync/events.ts";
 import { SimulatedDevice } from "./device.ts";
@@ -85,6 +85,7 @@ export class Run {
     if (world.happens(40)) await this.draft(device, id, message?.id);
     if (world.happens(20)) await device.lookAtRequests();
     if (world.happens(15)) await this.decide(device.user);
+    if (world.happens(4)) await this.permit(device, id);
     if (dice < 35) {
       for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
       if (world.happens(25)) await this.edit(device, id);
@@ -114,6 +115,20 @@ export class Run {
     } else if (dice < 98) await this.block(device.user);
     else if (dice < 99) world.server.setName(device.user, `name ${world.between(0, 99)}`);
     else device.start();
+  }
+
+  /** Owners change who may do what, and who is an owner or an admin; others try. */
+  private async permit(device: SimulatedDevice, id: string): Promise<void> {
+    const { world } = this;
+    if (world.happens(40)) {
+      const role = world.pick(["member", "admin", "owner"])!;
+      return await device.write({ kind: "member", user: world.pick(["ben", "carla"])!, isRemoved: false, role }, id);
+    }
+    for (let count = world.between(1, 2); count > 0; count--) {
+      const permission = world.pick<Permission>(["write", "addMembers", "rename"])!;
+      const permitted = world.pick(["members", "admins", "owners"])!;
+      await device.write({ kind: "permissions", permissions: { [permission]: permitted } }, id);
+    }
   }
 
   /** Writes a little, and mostly turns away then, or sends or gives up what there is. */

@@ -6,6 +6,8 @@ import type {
   Member,
   Message,
   MessageRequest,
+  Permission,
+  Permissions,
   PrivateChange,
   Profile,
   Settings,
@@ -32,6 +34,7 @@ export interface Entry {
   userId?: string;
   role?: string;
   title?: string;
+  permissions?: Permissions;
 }
 
 export interface Room {
@@ -43,6 +46,7 @@ export interface Room {
   messages: Record<string, Message[]>;
   stays: Record<string, Window[]>;
   roles: Record<string, string>;
+  permissions: Permissions;
   deliveredSeq: Record<string, number>;
   readSeq: Record<string, number>;
   statusVersion: number;
@@ -200,8 +204,15 @@ export class ServerState {
       role: room.roles[user] ?? "member",
       windows: this.windows(user, id)!,
       request: this.isAsked(user, id) || undefined,
+      permissions: this.isMember(user, id) && isRestricting(room.permissions) ? room.permissions : undefined,
       ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
     };
+  }
+
+  isPermitted(user: string, id: string, permission: Permission): boolean {
+    const { permissions, roles } = this.room(id);
+    const among = { members: ["member", "admin", "owner"], admins: ["admin", "owner"], owners: ["owner"] };
+    return among[permissions[permission] as "members"].includes(roles[user]!);
   }
 
   readSeq(user: string, id: string): number {
@@ -264,8 +275,8 @@ export class ServerState {
 
   change(seq: number, id: string, user: string, isLive: boolean): Change {
     const room = this.room(id);
-    const { kind, at, actorId, message, userId, role, title } = room.log[seq - 1]!;
-    const change: Change = { conversationId: id, seq, kind, at, actorId, userId, role };
+    const { kind, at, actorId, message, userId, role, title, permissions } = room.log[seq - 1]!;
+    const change: Change = { conversationId: id, seq, kind, at, actorId, userId, role, permissions };
     if (kind === "conversation.renamed") change.title = title;
     if (kind === "conversation.created") {
       const memberCount = Object.values(room.stays).filter(([first]) => first!.from === 1).length;
@@ -306,4 +317,8 @@ export class ServerState {
       ...{ deliveredSeq: deliveredSeq[userId] ?? 0, readSeq: readSeq[userId] ?? 0 },
     }));
   }
+}
+
+function isRestricting(permissions: Permissions): boolean {
+  return Object.values(permissions).some((permitted) => permitted !== "members");
 }

@@ -1,4 +1,4 @@
-import type { Message, PrivateChange, Problem } from "../../../core/model.ts";
+import type { Message, Permissions, PrivateChange, Problem } from "../../../core/model.ts";
 import { draftsPerUser, type Entry, type KeptMarks, ServerState } from "./server.ts";
 
 // What users write, as `ingest` and `store` would carry it out.
@@ -34,6 +34,7 @@ export class WritableServer extends ServerState {
       messages: {},
       stays: Object.fromEntries(users.map((user) => [user, [{ from: 1 }]])),
       roles: Object.fromEntries(users.map((user) => [user, user === by ? "owner" : "member"])),
+      permissions: { write: "members", addMembers: "members", rename: "members" },
       ...{ deliveredSeq: {}, readSeq: {}, statusVersion: 0, asked: {} },
     };
     for (const user of this.members(id)) {
@@ -117,7 +118,7 @@ export class WritableServer extends ServerState {
       return known.at(-1)!;
     }
     this.accept(id, by);
-    if (!this.isMember(by, id)) throw new Refusal(403, "forbidden");
+    if (!this.isMember(by, id) || !this.isPermitted(by, id, "write")) throw new Refusal(403, "forbidden");
     const parent = replyTo === undefined ? undefined : this.room(id).messages[replyTo]?.at(-1);
     const canReply = parent && !parent.deletedForEveryone && parent.kind !== "system" && this.sees(by, parent.seq, id);
     if (replyTo !== undefined && !canReply) throw new Refusal(422, "notReplyable");
@@ -286,6 +287,24 @@ export class WritableServer extends ServerState {
   rename(id: string, title: string, by: string): void {
     this.state.clock += 1;
     const seq = this.append(id, { kind: "conversation.renamed", at: this.now, actorId: by, title });
+    this.show(seq, id);
+    this.announce(seq, id);
+  }
+
+  /** The change has all of them. */
+  permit(id: string, changes: Partial<Permissions>, by: string): void {
+    const permissions = { ...this.room(id).permissions, ...changes };
+    if (JSON.stringify(permissions) === JSON.stringify(this.room(id).permissions)) return;
+    this.state.clock += 1;
+    this.room(id).permissions = permissions;
+    this.announce(this.append(id, { kind: "permissions.changed", at: this.now, actorId: by, permissions }), id);
+  }
+
+  setRole(id: string, user: string, role: string, by: string): void {
+    if (!this.members(id).includes(user) || this.room(id).roles[user] === role) return;
+    this.state.clock += 1;
+    this.room(id).roles[user] = role;
+    const seq = this.append(id, { kind: "member.changed", at: this.now, actorId: by, userId: user, role });
     this.show(seq, id);
     this.announce(seq, id);
   }
