@@ -8,7 +8,7 @@ failed. The tests that ran are counted against those that the build lists, so th
     Tests/unit.py --quick                      without what takes longest: the simulations by seed
     Tests/unit.py --filter 'StoreTests|Bus'    those whose name, target.suite/function, has this in it
     Tests/unit.py --times 20                   again and again, until a test fails
-    Tests/unit.py --reruns 3                   at most three processes with a failure are repeated, once and by themselves
+    Tests/unit.py --reruns 3                   up to three processes with a failure are repeated, once and alone
 """
 
 import argparse

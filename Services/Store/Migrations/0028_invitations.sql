@@ -2,7 +2,7 @@
 -- owner: store
 
 -- What whoever has its code may join a group by. Of the code there is a hash alone. Who made it is a member: it goes when they go.
--- (Executables that do not know the table leave it when they take out a member: see 0067.)
+-- (Executables that do not know the table leave it when they take out a member: see 0066.)
 CREATE TABLE store.invitations (
     slot            smallint    NOT NULL CHECK (slot BETWEEN 0 AND 255),
     conversation_id uuid        NOT NULL,
