@@ -628,9 +628,11 @@ class History:
 
     async def revoke(self, conversation: Conversation, actor: User):
         world = conversation.world
-        if not world.invitations:
+        # What is used up may be gone already, which anybody may revoke.
+        good = sorted(id for id, some in world.invitations.items() if world.is_good(some))
+        if not good:
             return
-        id = self.random.choice(sorted(world.invitations))
+        id = self.random.choice(good)
         path, maker = f"/invitations/{id}", world.invitations[id]["creatorId"]
         if world.roles[actor.name] == "member" and maker != actor.name:
             return await self.refused(actor, conversation, "DELETE", path, None)
