@@ -306,7 +306,7 @@ import Testing
         try store.apply([.history(talk, page, place: .newest)])
         var edit = created(message(3, text: "edited", changeSeq: 6))
         (edit.seq, edit.kind) = (6, .known(.messageEdited))
-        try store.apply([.change(edit, movesCursor: true)])
+        try store.apply([.change(edit, movesCursor: true), .message(edit.message!)])
         #expect(try store.texts() == ["text 1", "text 2", "text 4", "text 5"])
     }
 

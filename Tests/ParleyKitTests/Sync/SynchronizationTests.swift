@@ -71,12 +71,9 @@ private final class Run {
     var lastDraft = 0
     /// What users declined, whose drafts go with it.
     var declined: Set<String> = []
-    /// In every fourth run: where only few may write, less of everything else happens.
-    let changesPermissions: Bool
 
     init(seed: UInt64, stores: StorePool, flaw: Flaw? = nil) {
         world = SimulatedWorld(seed: seed, stores: stores)
-        changesPermissions = seed % 4 == 0
         world.flaw = flaw
         if ProcessInfo.processInfo.environment["PARLEY_TRACE"] != nil { world.trace = { print($0) } }
     }
@@ -125,7 +122,7 @@ private final class Run {
         if world.happens(40) { try draft(by: index, in: id, parent: message?.id) }
         if world.happens(20) { try device.lookAtRequests() }
         if world.happens(15) { try decide(by: device.user) }
-        if changesPermissions, world.happens(4) { try permit(by: device, in: id) }
+        if world.happens(4) { try permit(by: device, in: id) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {

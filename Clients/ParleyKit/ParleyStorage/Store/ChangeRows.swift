@@ -4,8 +4,9 @@ extension LocalStore {
     /// Applies a change of a conversation. Applying it again changes nothing.
     func apply(_ change: Change, movesCursor: Bool) throws(StorageError) {
         let state = try stateOrNew(change.conversationId)
-        if let message = change.message, try !isAway(message, after: change, state) {
-            try store(message, in: state.key)
+        if let message = change.message {
+            let isAway = message.seq < change.seq ? try isAway(message, in: state.key) : false
+            if !isAway { try store(message, in: state.key) }
         }
         try applyToHead(change, state)
         if movesCursor { try move(state, to: change.seq) }
@@ -17,14 +18,12 @@ extension LocalStore {
         }
     }
 
-    /// Whether the user has deleted a message for themselves that is changed: where every message is stored, it is missing.
-    private func isAway(_ message: Message, after change: Change, _ state: ConversationState) throws(StorageError)
-        -> Bool
-    {
-        guard message.seq < change.seq, try range(at: message.seq, in: state.key) != nil else { return false }
+    /// Whether the user has deleted a message for themselves: where every message is stored, it is missing.
+    func isAway(_ message: Message, in conversation: Int64) throws(StorageError) -> Bool {
+        guard try range(at: message.seq, in: conversation) != nil else { return false }
         return try connection.first(
-            "SELECT 1 FROM messages WHERE conversation = ?1 AND seq = ?2", state.key, message.seq, read: { _ in true })
-            == nil
+            "SELECT 1 FROM messages WHERE conversation = ?1 AND seq = ?2", conversation, message.seq,
+            read: { _ in true }) == nil
     }
 
     private func move(_ state: ConversationState, to seq: Int64) throws(StorageError) {

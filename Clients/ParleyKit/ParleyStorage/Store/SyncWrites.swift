@@ -51,9 +51,12 @@ extension LocalStore {
         }
     }
 
-    /// A message by itself: what is around it stays unknown.
+    /// A message by itself, such as the response to an edit: what is around it stays unknown. A restored server may have it at
+    /// another position, which it tells before the session tells of the restoration.
     func store(alone message: Message) throws(StorageError) {
         guard let state = try state(of: message.conversationId) else { return }
+        let isAway = try isAway(message, in: state.key)
+        if isAway, try self.message(message.id, in: message.conversationId) == nil { return }
         try store(message, in: state.key)
     }
 

@@ -156,12 +156,15 @@ export async function clearHistory(copy: CopyWriter, id: ConversationId, through
   await copy.rows.removeAll("messages", { from: [id, 0], to: [id, through] });
 }
 
-/** A message by itself: what is around it stays unknown. */
+/** A message by itself, such as the response to an edit: what is around it stays unknown. */
 export async function storeAlone(copy: CopyWriter, message: Message): Promise<void> {
   const id = message.conversationId;
-  if (!await copy.head(id)) return;
+  const head = await copy.head(id);
+  if (!head) return;
   // A restored server may have it at another position, which it tells before the session tells of the restoration.
   const known = await copy.rows.get("messages", [id, message.id], "id");
+  // Where every message is stored, one that is missing was deleted by the user for themselves.
+  if (!known && rangeAt(head.ranges, message.seq)) return;
   if (known && known.seq !== message.seq) await copy.rows.remove("messages", [id, known.seq]);
   await storeMessage(copy, id, message);
 }

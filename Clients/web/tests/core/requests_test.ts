@@ -205,5 +205,6 @@ Deno.test("a change of a message that the user has deleted for themselves, befor
   const edited = message(3, { changeSeq: 6, text: "edited" });
   const about = { conversationId: talk, seq: 6, kind: "message.edited", at: time(6), actorId: "ben" };
   await copy.apply({ write: "change", change: { ...about, message: edited }, movesCursor: true });
+  await copy.apply({ write: "message", message: edited });
   expectEqual(await copy.texts(), ["text 1", "text 2", "text 4", "text 5"]);
 });
