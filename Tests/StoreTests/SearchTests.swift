@@ -189,6 +189,20 @@ struct SearchTests {
         }
     }
 
+    @Test("who has left and come back finds by their new texts what was edited since, indexed or not", arguments: [true, false])
+    @Reactor func returnedMembers(isIndexed: Bool) async throws {
+        try await withTexts("apple one", "apple two") { store, ids in
+            let bob = UserID("bob")!
+            _ = await store.write(.removeMember(bob), by: "alice", in: conversation)
+            _ = await store.write(.putMember(bob, nil), by: "alice", in: conversation)
+            await store.indexed()
+            _ = await store.write(.edit(ids[0], text: "cherry one"), by: "alice", in: conversation)
+            if isIndexed { await store.indexed() }
+            #expect(await store.found("apple", by: "bob") == ["apple two"])
+            #expect(await store.found("cherry", by: "bob") == ["cherry one"])
+        }
+    }
+
     @Test("system messages are not found")
     @Reactor func systemMessages() async throws {
         try await withTexts { store, _ in

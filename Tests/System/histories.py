@@ -414,8 +414,12 @@ class History:
             return
         fact = Fact("receipt", actor.name, about=moved)
         if visible:
-            await session.until(lambda: len(session.of("status")) > count)
-            fact.at = session.of("status")[count]["at"]
+            # Somebody else's may come in between: theirs waited for their own session alone.
+            def told() -> list[dict]:
+                frames = session.of("status")[count:]
+                return [frame for frame in frames if any(actor.name in frame.get(name, {}) for name in visible)]
+
+            fact.at = (await session.until(told))[0]["at"]
         conversation.facts.append(fact)
         for user in self.members(conversation) if visible else ():
             frame = {"type": "status", "conversationId": conversation.id, "at": fact.at}
@@ -693,6 +697,8 @@ class History:
     async def settle(self):
         """Returns when every session has heard what there is to hear."""
         await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
+        # Decisions about presence, and blocks, that follow each other within a second are told of together, after it.
+        await asyncio.sleep(1)
 
 
 def files_seen(conversation: Conversation, user: User) -> set[str]:

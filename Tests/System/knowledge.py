@@ -534,13 +534,17 @@ class Knowledge:
 
     def members(self) -> list[dict]:
         world = self.world
+
+        def horizon(user: str, what: str) -> int:
+            return self.now.horizon(user, what) if user == self.reader else world.horizon(user, what)
+
         return [
             {
                 "userId": user,
                 "role": world.roles[user],
                 "joinedSeq": world.stays[user][-1][0],
-                "deliveredSeq": world.horizon(user, "delivered"),
-                "readSeq": world.horizon(user, "read" if user == self.reader else "shown"),
+                "deliveredSeq": horizon(user, "delivered"),
+                "readSeq": horizon(user, "read" if user == self.reader else "shown"),
             }
             for user in sorted(world.roles)
             if user in world.stays

@@ -22,10 +22,12 @@
 -- > is_indexed      boolean    found by the index; else a candidate
 -- > is_known        boolean    the reader is or was in one of the conversations
 WITH RECURSIVE stays AS MATERIALIZED (
-    -- The stretches of conversations that the reader sees, latest activity first, with the indexed position of each.
-    -- `position` is the last one of the conversation that the reader may see; texts are read as of it.
+    -- The stretches of conversations that the reader sees, latest activity first. `position` is the last one of the
+    -- conversation that the reader may see; texts are read as of it. Not all of the conversation is indexed yet where
+    -- something was written behind the stretch, too: a text of it may have been edited there.
     SELECT c.slot, c.id AS conversation_id, greatest(s.joined_seq, s.cleared_seq + 1) AS first_seq,
-        least(c.last_seq, s.left_seq) AS last_seq, coalesce(p.indexed_seq, 0) AS indexed_seq, c.last_at,
+        least(c.last_seq, s.left_seq) AS last_seq, coalesce(p.indexed_seq, 0) AS indexed_seq,
+        coalesce(p.indexed_seq, 0) = c.last_seq AS is_indexed, c.last_at,
         max(coalesce(s.left_seq, {Int64.max})) OVER (PARTITION BY c.slot, c.id) AS position,
         row_number() OVER (ORDER BY c.last_at DESC, c.id DESC, s.joined_seq DESC) AS place
     FROM (SELECT i.slot, i.conversation_id, i.user_id FROM store.inbox i WHERE :inbox OFFSET 0) i

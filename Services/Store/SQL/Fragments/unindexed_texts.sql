@@ -13,7 +13,7 @@
 SELECT m.slot, m.conversation_id, m.seq, s.position, octet_length(t.body) + coalesce(octet_length(m.attachments), 0) AS bytes,
     row_number() OVER (ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC) AS place
 FROM last_step l
-JOIN stays s ON s.place <= l.done AND (s.indexed_seq < s.last_seq OR s.position < {Int64.max})
+JOIN stays s ON s.place <= l.done AND (NOT s.is_indexed OR s.position < {Int64.max})
 CROSS JOIN LATERAL (
     (SELECT m.* FROM store.messages m
      WHERE m.slot = s.slot AND m.conversation_id = s.conversation_id AND m.seq > s.indexed_seq
