@@ -148,6 +148,34 @@ def test_what_is_declined_ends_for_one_alone_until_they_accept(anna, ben):
     assert anna.get(f"/v1/conversations/{pair}").json()["windows"] == [{"from": 1}]
 
 
+@pytest.mark.parametrize("comes_back", ["added by a friend", "asked again", "accepts what they had declined"])
+def test_who_was_only_asked_sees_the_last_time_alone(anna, ben, carla, comes_back):
+    """What came in the times before is not theirs, live and read: open sessions know of one beginning."""
+    accept(anna, direct(carla, anna))
+    group = ben.group(anna, carla)
+    accept(carla, group)
+    early = ben.send(group, "Early")
+    members = f"/v1/conversations/{group}/members/{anna.name}"
+    with anna.socket() as phone:
+        if comes_back == "accepts what they had declined":
+            decline(anna, group)
+        assert texts(anna, group) == ["Early"]
+        assert ben.http.delete(members).status_code in (200, 204)
+        assert texts(anna, group) == ["Early"]
+        assert ben.http.delete(f"/v1/conversations/{group}/bans/{anna.name}").status_code == 204
+        assert (carla if comes_back == "added by a friend" else ben).http.put(members).status_code == 200
+        if comes_back != "added by a friend":
+            accept(anna, group)
+        path = f"/v1/conversations/{group}/messages/{early['id']}"
+        assert ben.http.patch(path, json={"text": "Early!"}).status_code == 200
+        ben.send(group, "Late")
+        changes = [phone.expect("change")["change"] for _ in range(3 if comes_back == "added by a friend" else 2)]
+    assert [change["kind"] for change in changes][-2:] == ["message.edited", "message.created"]
+    assert "message" not in changes[-2] and changes[-1]["message"]["text"] == "Late"
+    assert texts(anna, group) == ["Late"]
+    assert len(anna.get(f"/v1/conversations/{group}").json()["windows"]) == 1
+
+
 def test_who_is_known_does_not_ask(anna, ben, carla):
     pair = direct(ben, anna)
     accept(anna, pair)

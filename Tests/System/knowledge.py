@@ -115,8 +115,15 @@ class World:
         if is_asked and user in self.closed:
             return  # They had declined, and were taken out: no stranger asks again.
         self.closed.pop(user, None)
+        self._view(user, seq)
         (self.asked if is_asked else self.taken).add(user)
-        self.views.setdefault(user, []).append([seq, EVERYTHING])
+
+    def _view(self, user: str, seq: int):
+        """A stay begins. Of those of somebody who was only asked the last one counts."""
+        views = self.views.setdefault(user, [])
+        if user not in self.taken:
+            views.clear()
+        views.append([seq, EVERYTHING])
 
     def _conversation_renamed(self, fact: Fact):
         self.title = fact.about["title"]
@@ -227,15 +234,15 @@ class World:
         self.views[fact.actor].append([self.last_seq + 1, EVERYTHING])
 
     def _accept(self, fact: Fact):
-        self.taken.add(fact.actor)
         if fact.actor in self.asked:
             self.asked.remove(fact.actor)
         else:
             del self.closed[fact.actor]
             views, [first, _] = self.views[fact.actor], self.stays[fact.actor][-1]
             if views[-1][0] < first:
-                views.append([first, EVERYTHING])  # They had declined an earlier stay.
+                self._view(fact.actor, first)  # They had declined an earlier stay.
             views[-1][1] = EVERYTHING
+        self.taken.add(fact.actor)
 
     def _decline(self, fact: Fact):
         self.asked.remove(fact.actor)
@@ -286,7 +293,7 @@ class Knowledge:
       happened meanwhile. To the other they are a member who is away.
     - Who is asked about it knows what a member knows who came when they did, and hears of nothing live. To all others
       they are a member who is away, and still are when they decline. Then they know it as it was when they did, until
-      they accept.
+      they accept. What they knew from an earlier time ends when they are asked again or come in.
     - Receipts of a message are known to its sender, as far as the recipients show them.
     - What somebody is called is known, as it is now, to everybody who ever was here while they were, as others see it.
     """

@@ -9,7 +9,8 @@
 --
 -- A user who is asked first ({asks}) becomes a member to the others, too, and has a request: a stay for reading alone, beside the
 -- list, of which `detail` is negative. Whoever has a request or has declined one decides: adding them again changes nothing, and asks
--- nobody who has declined, not even when they were taken out meanwhile.
+-- nobody who has declined, not even when they were taken out meanwhile. Of stays for reading alone the last one counts: what
+-- somebody saw of an earlier one ends when they are asked again, or come in.
 --
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- user's slot (lock_users), so nobody becomes erased meanwhile.
@@ -133,6 +134,11 @@ reader AS (
     SELECT :slot, :conversation, :user, moved.last_seq, {RequestsStatement.end}, coalesce(:role, {MemberRole.member}), true
     FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay) AND asked.waits
     RETURNING joined_seq
+),
+forgotten AS (
+    DELETE FROM store.memberships s USING listing l, (SELECT joined_seq FROM joined UNION ALL SELECT joined_seq FROM reader) n
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.joined_seq < n.joined_seq
+      AND l.is_listed IS NULL
 ),
 -- What a stranger was refused, who has not added them now.
 no_request AS (
