@@ -8,6 +8,7 @@ failed. The tests that ran are counted against those that the build lists, so th
     Tests/unit.py --quick                      without what takes longest: the simulations by seed
     Tests/unit.py --filter 'StoreTests|Bus'    those whose name, target.suite/function, has this in it
     Tests/unit.py --times 20                   again and again, until a test fails
+    Tests/unit.py --reruns 3                   up to three processes with a failure are repeated, once and alone
 """
 
 import argparse
@@ -117,6 +118,7 @@ def arguments() -> argparse.Namespace:
     # About half of the time a test waits.
     parser.add_argument("--processes", type=int, default=2 * len(os.sched_getaffinity(0)), help="how many at once")
     parser.add_argument("--times", type=int, default=1, help="how often")
+    parser.add_argument("--reruns", type=int, default=0, help="how many processes may be repeated after a failure")
     return parser.parse_args()
 
 
@@ -150,6 +152,7 @@ def run(options: argparse.Namespace, tests: list[str]) -> bool:
         for done in as_completed([workers.submit(carry_out, options, share) for share in shares(tests)]):
             results.append(done.result())
             show(results[-1])
+    results = repeated(options, results)
     count, failed = sum(result.count for result in results), sum(result.failed for result in results)
     if count != len(tests) and not failed:
         print(f"✘ Test of completeness failed after 0 seconds: {len(tests)} tests are listed, {count} ran")
@@ -158,6 +161,21 @@ def run(options: argparse.Namespace, tests: list[str]) -> bool:
     seconds = time.monotonic() - start
     print(f"{mark} Test run with {count} tests in {len(results)} processes {outcome} after {seconds:.0f} seconds")
     return not failed
+
+
+def repeated(options: argparse.Namespace, results: list[Result]) -> list[Result]:
+    """With those that failed run once more, if they are few. What passes only then is named: each is a defect."""
+    if not 0 < sum(result.failed > 0 for result in results) <= options.reruns:
+        return results
+    final = []
+    for result in results:
+        if result.failed:
+            result = carry_out(options, result.share)
+            show(result)
+            if not result.failed:
+                print(f"PASSED {result.share.name.rstrip('/')}, which had failed")
+        final.append(result)
+    return final
 
 
 def show(result: Result) -> None:

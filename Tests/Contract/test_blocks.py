@@ -202,7 +202,12 @@ def seen_by_the_blocked(new_person, method: str | None) -> list[str]:
             session.expect("change", where=lambda frame: frame["change"].get("message", {}).get("text") == "the last")
             session.expect_silence("reload", "reset")
             kinds = ("change", "private", "status", "typing")
-            said.append({kind: [frame for frame in session.frames if frame["type"] == kind] for kind in kinds})
+            told = {kind: [frame for frame in session.frames if frame["type"] == kind] for kind in kinds}
+            # When one's other devices are told of what was read depends on the moment.
+            told["private"].sort(key=lambda frame: frame["kind"] == "read.moved")
+            for frame in told["private"]:
+                del frame["useq"]
+            said.append(told)
             # How often somebody is told to be there depends on the moment.
             said.append(sorted({(f["userId"], f["online"]) for f in session.frames if f["type"] == "presence"}))
     with ben.socket() as phone:

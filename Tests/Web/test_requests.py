@@ -3,9 +3,12 @@
 import re
 
 import pytest
+from conftest import Front
+from pictures import picture
 from playwright.sync_api import expect
 from system import PatientSystem
 from test_access import violations
+from test_attachments import attach, file, goes, pictures
 
 
 class Asking(PatientSystem):
@@ -24,6 +27,13 @@ def system():
         yield system
     finally:
         system.remove()
+
+
+@pytest.fixture(scope="module")
+def session_front(system):
+    front = Front(system)
+    yield front
+    front.close()
 
 
 def test_a_request_is_read_unseen_and_accepted_on_all_devices(people):
@@ -64,6 +74,34 @@ def test_a_request_is_read_unseen_and_accepted_on_all_devices(people):
     bob.finds(pair, ["we met on Sunday", "remember?", "I do"])
     bob.say(pair, "at last")
     tab.shows("at last")
+
+
+def test_a_picture_in_a_request_is_not_loaded_before_it_is_wanted(senders, front):
+    alice, bob = senders("alice", "bob")
+    pair = bob.direct(alice)
+    bob.say(pair, "hello")
+    sender = bob.open().choose(alice.name)
+    attach(sender, file("harbour.png", picture()))
+    sender.send("look")
+    goes(sender)
+    sender.page.close()
+    tab = alice.open()
+
+    def loaded() -> list[str]:
+        return [request.path for request in front.requests if re.search("/(content|large|thumbnail)", request.path)]
+
+    front.open()
+    tab.button("Requests (1)").click()
+    tab.choose(bob.name).shows("look")
+    expect(tab.message("look").get_by_role("button", name="Download harbour.png")).to_be_visible()
+    expect(pictures(tab)).to_have_count(0)
+    assert loaded() == []
+    tab.act("look", "Open")
+    expect(tab.page.get_by_role("dialog").locator("img")).to_be_visible()
+    assert loaded()
+    tab.page.keyboard.press("Escape")
+    tab.button("Accept").click()
+    expect(pictures(tab)).to_have_count(1)
 
 
 def test_a_request_is_declined_or_taken_back_and_gone(people):

@@ -19,6 +19,7 @@ export interface AttachmentActions extends FileActions {
 export class Attachments extends HTMLElement {
   #client!: ParleyClient;
   #actions!: AttachmentActions;
+  #isRequest = false;
   #attachments: Attachment[] = [];
   #views: FileView[] = [];
   #endings = new Endings();
@@ -34,8 +35,9 @@ export class Attachments extends HTMLElement {
   #cancel = iconButton("Cancel upload", "close", () => this.#actions.cancel());
   #upload = make("div.upload", { hidden: true }, this.#bar, this.#percent, this.#cancel);
 
-  update(client: ParleyClient, row: TimelineRow, actions: AttachmentActions): void {
-    [this.#client, this.#actions] = [client, actions];
+  /** Nobody has to see what a stranger sends: in a request pictures are files like others, and open when they are asked to. */
+  update(client: ParleyClient, row: TimelineRow, isRequest: boolean, actions: AttachmentActions): void {
+    [this.#client, this.#isRequest, this.#actions] = [client, isRequest, actions];
     this.#attachments = row.message.attachments ?? [];
     this.#views = this.#attachments.map((attachment, index) => this.#view(attachment, index));
     const isVisual = (view: FileView) => view instanceof PhotoView || view instanceof VideoView;
@@ -49,7 +51,8 @@ export class Attachments extends HTMLElement {
 
   /** That of the same place is kept: the files of a message never change places. */
   #view(attachment: Attachment, index: number): FileView {
-    const Kind = { photo: PhotoView, video: VideoView, audio: AudioView, file: FileRow }[kindOf(attachment)];
+    const kind = this.#isRequest ? "file" : kindOf(attachment);
+    const Kind = { photo: PhotoView, video: VideoView, audio: AudioView, file: FileRow }[kind];
     const before = this.#views[index];
     const isSame = before instanceof Kind;
     if (!isSame) before?.hide();

@@ -28,6 +28,7 @@ export interface BubbleContext {
   client: ParleyClient;
   place: Place;
   isGroup: boolean;
+  isRequest: boolean;
   me: UserId | null;
   /** Of the last of one's own messages, where this is it. */
   receipts: ReceiptsView | null;
@@ -112,9 +113,9 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
   return node;
 }
 
-function files(row: TimelineRow, bubble: HTMLElement, { client, actions }: BubbleContext): HTMLElement {
+function files(row: TimelineRow, bubble: HTMLElement, { client, isRequest, actions }: BubbleContext): HTMLElement {
   const node = bubble.querySelector<Attachments>(":scope > parley-attachments") ?? new Attachments();
-  node.update(client, row, {
+  node.update(client, row, isRequest, {
     open: (attachment) => actions.view(row, attachment),
     save: (attachment) => actions.save(attachment),
     cancel: () => actions.discard(row),

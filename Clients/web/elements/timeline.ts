@@ -38,6 +38,7 @@ export class Timeline extends HTMLElement {
   #client!: ParleyClient;
   #actions!: BubbleActions;
   #isGroup = false;
+  #isRequest = false;
   #endings = new Endings();
   #window!: TimelineWindow;
   #view: TimelineView = { rows: [], isLoaded: false, hasMoreBefore: false, hasMoreAfter: false, isLoading: false };
@@ -90,7 +91,12 @@ export class Timeline extends HTMLElement {
       () => this.#window.close(),
       this.#window.subscribe((view) => this.#update(view)),
       client.receipts(id).subscribe((receipts) => this.#updateReceipts(receipts)),
-      client.conversation(id).subscribe((row) => this.#updateUnread(row?.conversation.unreadCount ?? 0)),
+      client.conversation(id).subscribe((row) => {
+        this.#updateUnread(row?.conversation.unreadCount ?? 0);
+        if (!row || !!row.request === this.#isRequest) return;
+        this.#isRequest = !!row.request;
+        this.#showAgain();
+      }),
       onNewDay(() => this.#show()),
       client.names.subscribe(() => this.#showAgain()),
     );
@@ -186,7 +192,8 @@ export class Timeline extends HTMLElement {
 
   #node(row: TimelineRow, place: Place, receipts: ReceiptsView | null, isNew: boolean): HTMLElement {
     const about = receipts ? JSON.stringify(receipts) : "";
-    const key = `${place.startsTime}${place.startsRun}${place.endsRun} ${today()} ${about} ${this.#namesIn(row)}`;
+    const me = this.#client.userId.value;
+    const key = [...Object.values(place), today(), me, this.#isRequest, about, this.#namesIn(row)].join(" ");
     const before = this.#shown.get(row.id);
     if (before && before.row === row && before.key === key) return before.node;
     const node = before?.node ?? make("article", { tabindex: "-1", "data-id": row.id });
@@ -195,7 +202,8 @@ export class Timeline extends HTMLElement {
       client: this.#client,
       place,
       isGroup: this.#isGroup,
-      me: this.#client.userId.value,
+      isRequest: this.#isRequest,
+      me,
       receipts,
       actions: this.#actions,
     });
