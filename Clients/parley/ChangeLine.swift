@@ -54,7 +54,7 @@ struct ChangeLine {
             case "message.deleted": "\(actor) deleted message \(message?.seq ?? 0)"
             case "tapback.set": "\(actor) reacted to message \(message?.seq ?? 0)"
             case "tapback.removed": "\(actor) took back a reaction to message \(message?.seq ?? 0)"
-            case "member.added": "\(actor) added \(user)"
+            case "member.added": user == actor ? "\(actor) joined" : "\(actor) added \(user)"
             case "member.removed": "\(actor) removed \(user)"
             case "conversation.created": "\(actor) created the conversation"
             case "permissions.changed": "\(actor) changed who may do what"

@@ -55,6 +55,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
         buffer.append(key: "waitingRequests", json: ContractLimits.waitingRequests)
         buffer.append(key: "messageRequests", json: messageRequests.name)
+        buffer.append(key: "invitationsPerConversation", json: ContractLimits.invitationsPerConversation)
         buffer.append(key: "displayNameCharacters", json: ContractLimits.displayNameCharacters)
         buffer.append(key: "avatarUrlBytes", json: ContractLimits.avatarURLBytes)
         buffer.append(key: "profileExtraBytes", json: ContractLimits.profileExtraBytes)

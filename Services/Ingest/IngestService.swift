@@ -25,6 +25,8 @@ final class IngestService: HTTPHandler {
     let revoked: RevokedTokens
     let metrics: IngestMetrics
     private var accounts: UserAccounts
+    /// For the codes of invitations.
+    var random = SystemRandomNumberGenerator()
     let load: Load
 
     init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
@@ -188,6 +190,10 @@ final class IngestService: HTTPHandler {
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(.members, try route.conversation(), query, user, exchange)
         case .bans: try members(.bans, try route.conversation(), query, user, exchange)
+        case .invitations: invitations(in: try route.conversation(), user, exchange)
+        case .createInvitation: try createInvitation(request.body, in: try route.conversation(), user, exchange)
+        case .invitation: invitation(try route.code(), user, exchange)
+        case .join: try join(request, try route.code(), user, exchange)
         case .send: try send(request.body, to: try route.conversation(), user, exchange)
         case .sendBatch: try sendBatch(request.body, user, exchange)
         case .history: try history(try route.conversation(), query, user, exchange)
@@ -203,7 +209,8 @@ final class IngestService: HTTPHandler {
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .liftBan:
+            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .liftBan,
+            .revokeInvitation:
             try write(request, route, query, user, exchange)
         }
     }

@@ -123,6 +123,10 @@ extension MessageID: JSONWritable {
     public func write(to buffer: inout ByteBuffer) { uuid.write(to: &buffer) }
 }
 
+extension InvitationID: JSONWritable {
+    public func write(to buffer: inout ByteBuffer) { uuid.write(to: &buffer) }
+}
+
 extension UserID: JSONWritable {
     public func write(to buffer: inout ByteBuffer) { name.write(to: &buffer) }
 }

@@ -59,6 +59,8 @@ public enum ContractLimits {
     public static let waitingRequests = 50
     /// The groups about which one user may ask another who does not know them, for as long as the other has not accepted.
     public static let requestsPerStranger = 5
+    /// The invitations of one group that are good at a time.
+    public static let invitationsPerConversation = 100
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is
     /// online. In larger ones receipts are counted and presence is not shown, because somebody always comes or goes.
     public static let namedMembers = 50

@@ -134,7 +134,7 @@ private struct JSONWebKey {
     }
 
     private static func bytes(_ text: String?, _ field: String) throws(TokenKeyError) -> [UInt8] {
-        guard let text, let bytes = base64URLDecoded(text), !bytes.isEmpty else {
+        guard let text, let bytes = Base64URL.decoded(text), !bytes.isEmpty else {
             throw .keySet("\(field) must be base64url")
         }
         return bytes
@@ -176,29 +176,4 @@ private enum PublicKeyInfo {
         default: [tag, 0x83] + [16, 8, 0].map { UInt8(content.count >> $0 & 0xFF) } + content
         }
     }
-}
-
-/// Decodes base64url without padding (RFC 4648, 5); nil for anything else.
-private func base64URLDecoded(_ text: String) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var bits: UInt32 = 0, count = 0
-    for character in text.utf8 {
-        let value: UInt8
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "-"): value = 62
-        case UInt8(ascii: "_"): value = 63
-        default: return nil
-        }
-        bits = bits << 6 | UInt32(value)
-        count += 6
-        if count >= 8 {
-            count -= 8
-            bytes.append(UInt8(truncatingIfNeeded: bits >> count))
-        }
-    }
-    // The remaining bits are fewer than a character's, and zero.
-    return count < 6 && bits & (1 << count - 1) == 0 ? bytes : nil
 }

@@ -61,7 +61,7 @@ public struct ActivityCursor: Hashable, Sendable {
     public var text: String { "\(lastActivityAt.milliseconds)_\(conversation)" }
 }
 
-/// `conversation`, `conversationSettings`, and the head of every query about a conversation: the conversation and its
+/// `conversation`, `conversationSettings`, `invitations`, and the head of every query about a conversation: the conversation and its
 /// reader.
 ///
 /// Layout: conversation 16 · reader name.

@@ -30,6 +30,7 @@ extension ByteBuffer {
     public mutating func append(_ conversation: ConversationID) { append(bigEndian: conversation.uuid) }
     public mutating func append(_ message: MessageID) { append(bigEndian: message.uuid) }
     public mutating func append(_ media: MediaID) { append(bigEndian: media.uuid) }
+    public mutating func append(_ invitation: InvitationID) { append(bigEndian: invitation.uuid) }
     public mutating func append(_ time: Timestamp) { append(bigEndian: time.milliseconds) }
     public mutating func append(_ user: UserID) { append(name: user.name) }
 
@@ -87,6 +88,7 @@ extension ByteReader {
     public mutating func conversation() throws(WireError) -> ConversationID { ConversationID(try uuid()) }
     public mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
     public mutating func media() throws(WireError) -> MediaID { MediaID(try uuid()) }
+    public mutating func invitation() throws(WireError) -> InvitationID { InvitationID(try uuid()) }
 
     /// Reads a time within bounds that keep arithmetic from overflowing, which would end the process.
     public mutating func time() throws(WireError) -> Timestamp {

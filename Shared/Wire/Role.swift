@@ -57,7 +57,7 @@ extension StoreRequestKind: RequestKind {
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans,
+            .bans, .invitations, .invitation,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -37,6 +37,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case profiles = 85
     case requests = 87
     case bans = 88
+    case invitations = 89
+    case invitation = 90
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

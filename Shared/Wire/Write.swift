@@ -55,6 +55,12 @@ public struct Write: WireCodable, Hashable {
         case setPermissions(GroupPermissions)
         /// 204. Fields: user name.
         case liftBan(UserID)
+        /// 201 with the invitation and its code. Fields: see `NewInvitation`.
+        case createInvitation(NewInvitation)
+        /// 204. Fields: invitation 16.
+        case revokeInvitation(InvitationID)
+        /// 200 with the conversation. The actor becomes a member by an invitation. Fields: its secret 16.
+        case join(secret: UUIDBytes)
 
         /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
         case draft(String, replyTo: MessageID?)
@@ -80,6 +86,9 @@ public struct Write: WireCodable, Hashable {
             case .declineRequest: 17
             case .setPermissions: 18
             case .liftBan: 19
+            case .createInvitation: 20
+            case .revokeInvitation: 21
+            case .join: 22
             }
         }
     }
@@ -123,6 +132,9 @@ extension Write.Action: WireCodable {
             case 17: .declineRequest
             case 18: .setPermissions(GroupPermissions(number: try reader.number()))
             case 19: .liftBan(try reader.user())
+            case 20: .createInvitation(try NewInvitation(from: &reader))
+            case 21: .revokeInvitation(try reader.invitation())
+            case 22: .join(secret: try reader.uuid())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -152,6 +164,9 @@ extension Write.Action: WireCodable {
         case .unlist, .acceptRequest, .declineRequest: break
         case .setPermissions(let permissions): buffer.append(permissions.number)
         case .mark(let mark): mark.write(to: &buffer)
+        case .createInvitation(let invitation): invitation.write(to: &buffer)
+        case .revokeInvitation(let invitation): buffer.append(invitation)
+        case .join(let secret): buffer.append(bigEndian: secret)
         case .block(let user, let isBlocked):
             buffer.append(user)
             buffer.append(isBlocked ? 1 : 0 as UInt8)

@@ -105,6 +105,7 @@ class Scene:
         others = (cast.member, cast.sender, cast.former, cast.requested, cast.returned, cast.bystander)
         others += (cast.deputy, cast.banned)
         self.conversation = cast.owner.group(*others)
+        self.invitation = None
         attached = {}
         if self.with_file:
             with Uploader(cast.sender) as uploader:
@@ -116,6 +117,14 @@ class Scene:
             assert actor.http.delete(f"{members}/{person.name}").status_code == 204
         assert cast.owner.http.put(f"{members}/{cast.deputy.name}", json={"role": "admin"}).status_code == 200
         assert cast.owner.http.put(f"{members}/{cast.returned.name}").status_code == 200
+
+    def invited(self) -> dict:
+        """An invitation of the bystander's, with its code."""
+        if self.invitation is None:
+            made = self.cast.bystander.post(f"/v1/conversations/{self.conversation}/invitations", {"id": new_id()})
+            assert made.status_code == 201, made.text
+            self.invitation = made.json()
+        return self.invitation
 
     def headers(self, who: str) -> dict[str, str]:
         owner, admin, secret = self.cast.owner.name, self.cast.admin, self.cast.owner.system.secret
@@ -168,6 +177,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
         "PUT /v1/conversations/{conversationId}/permissions": {"json": {"rename": "admins"}},
+        "POST /v1/conversations/{conversationId}/invitations": {"json": {"id": new_id()}},
         "POST /v1/conversations/{conversationId}/messages": {"json": send},
         "POST /v1/messages:batch": {"json": {"messages": [send | {"conversationId": scene.conversation}]}},
         "POST /v1/conversations/{conversationId}/receipts": {"json": {"readSeq": 1}},
@@ -180,6 +190,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         },
     }.get(f"{method} {path}", {})
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
+    if "invitation" in path:
+        values |= {"invitationId": scene.invited()["id"], "code": scene.invited()["code"]}
     if scene.with_file:
         values["mediaId"] = scene.upload if method in ("PATCH", "DELETE") else scene.file
     return method, path.format(**values), options

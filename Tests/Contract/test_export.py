@@ -443,6 +443,25 @@ def test_of_an_admin_an_archive_has_a_member_and_of_a_ban_the_removal(backend, o
     there.http.close()
 
 
+def test_who_joined_by_an_invitation_was_added_by_themselves_and_there_are_no_invitations(
+    backend, other, anna, ben, new_person
+):
+    dora = new_person("dora")
+    group = anna.group(ben)
+    made = ben.post(f"/v1/conversations/{group}/invitations", {"id": new_id(), "maxUses": 7}).json()
+    for _ in range(2):
+        assert dora.post(f"/v1/invitations/{made['code']}").status_code == 200
+        dora.send(group, "Here I am")
+        assert dora.http.delete(f"/v1/conversations/{group}/members/{dora.name}").status_code == 204
+    text = export(backend, f"conversations/{group}")
+    joined = [each for each in records(text) if each.get("change") == "added"]
+    assert [(each["userId"], each["actorId"]) for each in joined] == [(dora.name, dora.name)] * 2
+    assert made["id"] not in text
+    assert made["id"] not in export(backend, f"users/{dora.name}") + export(backend, f"users/{ben.name}")
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+
+
 # MARK: Who asks, for what, and how often
 
 

@@ -89,6 +89,16 @@ def put_profile(person, **fields):
     return person.http.put("/v1/profile", json=fields).status_code
 
 
+@beyond("invitationsPerConversation")
+def test_invitations(anna, group, limits):
+    path = f"/v1/conversations/{group}/invitations"
+    made = [anna.post(path, {"id": new_id()}) for _ in range(limits["invitationsPerConversation"] + 1)]
+    assert [each.status_code for each in made] == [201] * limits["invitationsPerConversation"] + [409]
+    assert len(anna.get(path).json()["invitations"]) == limits["invitationsPerConversation"]
+    assert anna.http.delete(f"{path}/{made[0].json()['id']}").status_code == 204
+    assert anna.post(path, {"id": new_id()}).status_code == 201
+
+
 @beyond("displayNameCharacters")
 def test_a_display_name(anna, limits):
     assert put_profile(anna, displayName="🧗" * limits["displayNameCharacters"]) == 200

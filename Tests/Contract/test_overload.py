@@ -1,11 +1,18 @@
 """What a client is told when it asks for too much, or when there is nobody to answer."""
 
+import uuid
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 
 from people import Person, new_id
 
 MARKS = ("mute", "pin", "archive", "unread")
 MESSAGE = "0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
+
+
+def code_of(group: str) -> str:
+    """A code of the group, which nobody has given out."""
+    return urlsafe_b64encode(uuid.UUID(group).bytes + bytes(16)).decode().rstrip("=")
 
 
 def calls(group):
@@ -33,6 +40,11 @@ def calls(group):
         ("PUT", f"{conversation}/permissions", {"rename": "admins"}),
         ("GET", f"{conversation}/bans", None),
         ("DELETE", f"{conversation}/bans/dora", None),
+        ("GET", f"{conversation}/invitations", None),
+        ("POST", f"{conversation}/invitations", {"id": new_id()}),
+        ("DELETE", f"{conversation}/invitations/{MESSAGE}", None),
+        ("GET", f"/v1/invitations/{code_of(group)}", None),
+        ("POST", f"/v1/invitations/{code_of(group)}", None),
         ("DELETE", f"{conversation}/history", None),
         ("DELETE", conversation, None),
         ("PATCH", f"{conversation}/messages/{MESSAGE}", {"text": "Hello"}),

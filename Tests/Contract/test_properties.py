@@ -57,6 +57,7 @@ BEYOND_SCHEMAS = (
     "versions: must be as many as ids",
     "extra: at most",  # bytes, and levels
     "must be a time from 1970 to 9999",
+    "expiresAt: must be in the future",
     "expected an integer",  # 1.0 is an integer to JSON Schema
     "U+0000",
     "half of a surrogate pair",

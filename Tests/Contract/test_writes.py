@@ -89,6 +89,7 @@ def writes(group, message, member):
         "removeMember": ("DELETE", f"{conversation}/members/{member}", None, 204),
         "putPermissions": ("PUT", f"{conversation}/permissions", {"rename": "admins"}, 200),
         "liftBan": ("DELETE", f"{conversation}/bans/{member}", None, 204),
+        "revokeInvitation": ("DELETE", f"{conversation}/invitations/{UNKNOWN}", None, 204),
         "clearHistory": ("DELETE", f"{conversation}/history", None, 204),
         "edit": ("PATCH", message, {"text": "Ten o'clock?"}, 200),
         "hide": ("DELETE", message, None, 204),

@@ -17,6 +17,8 @@ private let actions: [Write.Action] = [
     .putSettings(readReceipts: .no), .unlist, .mark(.unread(true)),
     .block(bob, true), .draft("text", replyTo: nil), .acceptRequest, .declineRequest,
     .setPermissions(GroupPermissions(write: .admins)), .liftBan(bob),
+    .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)),
+    .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero),
 ]
 
 /// A command, and what it locks besides.
@@ -74,6 +76,11 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
+        Locked(.createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)), ""),
+        Locked(.revokeInvitation(InvitationID(message.uuid)), ""),
+        Locked(
+            ConversationWrite(Write(conversation, by: alice, key: nil, .join(secret: .zero))),
+            "users conversation new:alice streams:alice"),
         Locked(.clearHistory(through: 0), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
         Locked(.mark(.pinned(order: 0)), " streams:alice"), Locked(.draft("text", replyTo: nil), " streams:alice"),

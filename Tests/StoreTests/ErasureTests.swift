@@ -87,6 +87,8 @@ struct ErasureTests {
             let banned = ConversationID(.random)
             _ = await store.create(banned, by: "carol", with: ["bob"])
             _ = await store.write(.removeMember(bob), by: "carol", in: banned)
+            let invitation = NewInvitation(id: InvitationID(.random), secret: .random)
+            #expect(await store.write(.createInvitation(invitation), by: "bob", in: conversation)?.status == 201)
             #expect(try rows(of: "bob", in: store).count >= 13)
 
             let counts = try await erased(store)
@@ -94,7 +96,7 @@ struct ErasureTests {
             #expect(counts["mentions"] == 1 && counts["memberships"] == 3 && counts["hidden"] == 1)
             #expect(counts["receipts"] == 1 && counts["outcomes"] == 7)
             #expect(try rows(of: "bob", in: store).isEmpty)
-            for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id"] {
+            for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id", "invitations WHERE creator_id"] {
                 #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)
             }
             let again = try await erased(store)

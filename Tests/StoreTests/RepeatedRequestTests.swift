@@ -90,6 +90,8 @@ struct RepeatedRequestTests {
         let lone = MessageID(.random), several = [MessageID(.random), MessageID(.random)]
         let other = MessageID(.random), fresh = ConversationID(.random), direct = ConversationID(.random)
         let imported = ConversationID(.random)
+        let revoked = NewInvitation(id: InvitationID(.random), secret: .random)
+        let used = NewInvitation(id: InvitationID(.random), secret: .random)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
@@ -115,6 +117,10 @@ struct RepeatedRequestTests {
                 let later = RevokeTokens(name("bob"), before: Timestamp(milliseconds: 2_000))
                 _ = await store.ask(.revokeTokens, in: name("bob").slot) { later.write(to: &$0) }
             },
+            once(.createInvitation(revoked)) { await write(.revokeInvitation(revoked.id)) },
+            once(.createInvitation(used)) {},
+            once(.join(secret: used.secret), by: "gina") { await write(.removeMember(name("gina")), by: "gina") },
+            once(.revokeInvitation(used.id)) { await write(.createInvitation(used)) },
             once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
             once(.rename("second")) { await write(.rename("third")) },
             // Refused at first. Later it would not be.
@@ -230,7 +236,7 @@ struct RepeatedRequestTests {
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
-            "import_stays", "import_events", "bans",
+            "import_stays", "import_events", "bans", "invitations",
         ]
         return try tables.map { table in
             let row = try store.database.query(

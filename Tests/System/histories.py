@@ -23,6 +23,8 @@ class Conversation:
         self.facts: list[Fact] = []
         self.early: dict[str, str] = {}
         """Messages deleted before they came, and by whom."""
+        self.codes: dict[str, str] = {}
+        """Of every invitation that there ever was."""
 
     @property
     def world(self) -> World:
@@ -186,6 +188,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
+            (self.invite, 3), (self.revoke, 1), (self.join, 5),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -612,6 +615,55 @@ class History:
             return
         await self.told(user, "conversation.joined", conversation, lastSeq=fact.seq - 1)
         await self.sessions[user.name].reach(conversation.id, fact.seq)
+
+    async def invite(self, conversation: Conversation, actor: User):
+        """Mostly twice: the second response has another code, and the one before is no code any more."""
+        body = {"id": new_id()} | self.random.choice(({}, {"maxUses": 1}, {"maxUses": 2}))
+        if conversation.kind == "direct":
+            return
+        if not conversation.world.may(actor.name, "addMembers"):
+            return await self.refused(actor, conversation, "POST", "/invitations", body)
+        for _ in range(self.random.choice((1, 2))):
+            answer = await actor.request("POST", conversation.path + "/invitations", body)
+            assert answer.status == 201, answer
+        made = dict(answer.body)
+        conversation.codes[made["id"]] = made.pop("code")
+        conversation.facts.append(Fact("invite", actor.name, about=made))
+
+    async def revoke(self, conversation: Conversation, actor: User):
+        world = conversation.world
+        # What is used up may be gone already, which anybody may revoke.
+        good = sorted(id for id, some in world.invitations.items() if world.is_good(some))
+        if not good:
+            return
+        id = self.random.choice(good)
+        path, maker = f"/invitations/{id}", world.invitations[id]["creatorId"]
+        if world.roles[actor.name] == "member" and maker != actor.name:
+            return await self.refused(actor, conversation, "DELETE", path, None)
+        await self.keyed(actor, conversation, "DELETE", path, None, None)
+        conversation.facts.append(Fact("revoke", actor.name, about={"id": id}))
+
+    async def join(self, conversation: Conversation, _: User):
+        """Somebody from outside comes by any code that there ever was."""
+        world = conversation.world
+        outside = [user for user in self.people if user.name not in {*world.roles, *self.erased}]
+        if not conversation.codes or not outside:
+            return
+        user, id = self.random.choice(outside), self.random.choice(sorted(conversation.codes))
+        path = f"/v1/invitations/{conversation.codes[id]}"
+        seen = await user.request("GET", path)
+        answer = await user.request("POST", path, headers={"Idempotency-Key": new_id()})
+        maker = world.invitations.get(id, {}).get("creatorId")
+        if not world.opens(id, user.name) or (maker, user.name) in self.blocks:
+            assert seen.status == answer.status == 404 and seen.body == answer.body, (seen, answer)
+            return
+        title = {"title": world.title} if world.title else {}
+        assert seen.body == {"memberCount": len(world.roles)} | title, seen
+        assert answer.status == 200, answer
+        fact = await self.happened(
+            conversation, "member.added", user, userId=user.name, role="member", asked=False, invitation=id
+        )
+        await self.told(user, "conversation.joined", conversation, lastSeq=fact.seq - 1)
 
     async def remove(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles

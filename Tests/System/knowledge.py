@@ -22,7 +22,7 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 @dataclass
 class Fact:
     """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`,
-    `unblock`, `accept`, `decline`, `lift` and `erased` have not."""
+    `unblock`, `accept`, `decline`, `lift`, `invite`, `revoke` and `erased` have not."""
 
     kind: str
     actor: str
@@ -76,6 +76,8 @@ class World:
         self.permissions = dict(OPEN)
         self.banned: dict[str, Fact] = {}
         """Who was removed by somebody else, and may not be brought back by members."""
+        self.invitations: dict[str, dict] = {}
+        """As they are listed."""
         self.last_roles: dict[str, str] = {}
         """Of everybody who ever was a member."""
         self.messages: dict[str, Message] = {}
@@ -137,8 +139,26 @@ class World:
     def _lift(self, fact: Fact):
         del self.banned[fact.about["userId"]]
 
+    def _invite(self, fact: Fact):
+        self.invitations[fact.about["id"]] = dict(fact.about)
+
+    def _revoke(self, fact: Fact):
+        self.invitations.pop(fact.about["id"], None)
+
+    def is_good(self, invitation: dict) -> bool:
+        return invitation["uses"] < invitation.get("maxUses", EVERYTHING)
+
+    def opens(self, id: str, user: str) -> bool:
+        """Whether an invitation lets somebody in whom its maker has not blocked."""
+        invitation = self.invitations.get(id)
+        if invitation is None or user in self.banned or not self.is_good(invitation):
+            return False
+        return self.may(invitation["creatorId"], "addMembers")
+
     def _member_added(self, fact: Fact):
         self.banned.pop(fact.about["userId"], None)
+        if invitation := fact.about.get("invitation"):
+            self.invitations[invitation]["uses"] += 1
         self._join(fact.about["userId"], fact.seq, fact.about["role"], fact.about["asked"])
 
     def _member_changed(self, fact: Fact):
@@ -151,6 +171,9 @@ class World:
         if fact.about["userId"] not in self.closed:
             self.views[fact.about["userId"]][-1][1] = fact.seq
         self.asked.discard(fact.about["userId"])
+        self.invitations = {
+            id: some for id, some in self.invitations.items() if some["creatorId"] != fact.about["userId"]
+        }
         if fact.actor != fact.about["userId"]:
             self.banned[fact.about["userId"]] = fact
 
@@ -287,6 +310,7 @@ class Knowledge:
       does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - Who may do what in a group is known to whoever is in it, and who is banned to its owners and admins.
+    - Who was invited by whom, and how many came, is known to owners and admins, and to who invited.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
@@ -510,6 +534,15 @@ class Knowledge:
             return None
         banned = sorted(self.world.banned.items())
         return [{"userId": user, "at": fact.at, "actorId": fact.actor} for user, fact in banned]
+
+    def invitations(self) -> list[dict] | None:
+        """None: not theirs to ask for."""
+        if not self.is_member:
+            return None
+        sees_all = self.world.roles[self.reader] != "member"
+        good = [some for some in self.now.invitations.values() if self.now.is_good(some)]
+        mine = [some for some in good if sees_all or some["creatorId"] == self.reader]
+        return sorted(mine, key=lambda some: (some["createdAt"], some["id"]))
 
     def marks(self, visible: list[Message], read: int) -> dict:
         marks = self.now.marks.get(self.reader, {})

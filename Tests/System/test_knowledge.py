@@ -126,6 +126,7 @@ class Reader:
         members = await self.pages(path + "/members", "members", limit=2)
         expect_equal(members, known.members(), f"members for {user.name}")
         await self.expect_bans(path, known)
+        await self.expect_invitations(path, known)
         settings = self.history.settings_in(user, conversation)
         expect_equal(await user.get(path + "/settings"), settings, f"settings for {user.name}")
         await self.expect_history(conversation, known)
@@ -143,6 +144,13 @@ class Reader:
             expect_equal((await self.user.request("GET", path + "/bans")).status, 403, self.where("bans"))
         else:
             expect_equal(await self.pages(path + "/bans", "bans", limit=1), bans, self.where("bans"))
+
+    async def expect_invitations(self, path: str, known: Knowledge):
+        invitations, answer = known.invitations(), await self.user.request("GET", path + "/invitations")
+        if invitations is None:
+            expect_equal(answer.status, 403, self.where("invitations"))
+        else:
+            expect_equal(answer.body["invitations"], invitations, self.where("invitations"))
 
     async def expect_history(self, conversation: Conversation, known: Knowledge):
         expected = [known.message(message) for message in known.visible()]
@@ -479,7 +487,7 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/bans", "/messages", "/messages?around=2", "/changes", "/digest", "/settings",
+        "", "/members", "/bans", "/invitations", "/messages", "/messages?around=2", "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
         f"/messages/{message}/receipts",
     ):  # fmt: skip
@@ -504,7 +512,8 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
         ("PUT", "/settings", {"readReceipts": False}), ("PUT", "/permissions", {"write": "members"}),
-        ("DELETE", f"/bans/{user.name}", None),
+        ("DELETE", f"/bans/{user.name}", None), ("POST", "/invitations", {"id": new_id()}),
+        ("DELETE", f"/invitations/{new_id()}", None),
     ]  # fmt: skip
     for method, part, body in writes:
         there = await user.request(method, conversation.path + part, body)

@@ -42,6 +42,16 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             before: ActivityCursor(lastActivityAt: Timestamp(milliseconds: 1), conversation: conversation)),
         "03626f62" + "0032" + "0000000000000001" + "018900000000700080000000000000c5"
     ),
+    (
+        InvitationQuery(head, secret: message.uuid),
+        "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa"
+    ),
+    (
+        NewInvitation(
+            id: InvitationID(conversation.uuid), secret: message.uuid, expiresAt: Timestamp(milliseconds: 1), maxUses: 2
+        ),
+        "018900000000700080000000000000c5" + "0189000000007000800000000000aaaa" + "0000000000000001" + "00000002"
+    ),
     (MembersQuery(head, after: "", limit: 100), "018900000000700080000000000000c5" + "05616c696365" + "00" + "0064"),
     (
         HistoryQuery(head, anchor: .around(7), limit: 2),
@@ -580,6 +590,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
             .putMember(bob, .admin), .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
             .setPermissions(.byDefault), .liftBan(bob),
+            .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: conversation.uuid)),
+            .createInvitation(
+                NewInvitation(
+                    id: InvitationID(message.uuid), secret: .zero, expiresAt: Timestamp(milliseconds: 7), maxUses: 3)),
+            .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -39,6 +39,8 @@ import Wire
             profiles              ingest
             requests              ingest
             bans                  ingest
+            invitations           ingest
+            invitation            ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -37,6 +37,10 @@ extension Call {
         // Told to every device of the user, and a client puts as it likes while somebody types.
         case .putDraft: CallCost(5)
         case .removeDraft: CallCost()
+        // What is tried with codes, and made with them.
+        case .createInvitation, .invitation, .join: CallCost(5)
+        case .invitations: CallCost(3)
+        case .revokeInvitation: CallCost()
         case .block, .unblock, .acceptRequest, .declineRequest: CallCost()
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
@@ -74,6 +78,10 @@ extension Call {
         case .changes: "listChanges"
         case .members: "listMembers"
         case .bans: "listBans"
+        case .invitations: "listInvitations"
+        case .createInvitation: "createInvitation"
+        case .invitation: "readInvitation"
+        case .join: "joinConversation"
         case .tapbacks: "listTapbacks"
         case .messageReceipts: "listReceipts"
         case .sync: "sync"

@@ -1,6 +1,7 @@
 import Bytes
 import Edge
 import Models
+import ServiceKit
 import Wire
 
 /// The calls of the client contract that ingest serves.
@@ -10,6 +11,7 @@ enum Call: CaseIterable {
     case send, sendBatch, history, message, changes, digest, receipts
     case rename, unlist, putMember, removeMember, clearHistory
     case putPermissions, bans, liftBan
+    case invitations, createInvitation, revokeInvitation, invitation, join
     case sync, search, unreadTotal
     case blocks, block, unblock
     case requests, acceptRequest, declineRequest
@@ -37,7 +39,7 @@ enum Call: CaseIterable {
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    /// The id of a message, or the name of a member or user.
+    /// The id of a message or an invitation, the name of a member or user, or the code of an invitation.
     private let itemText: UnsafeRawBufferPointer
 
     private init(
@@ -54,6 +56,18 @@ struct Route {
 
     func message() throws(Problem) -> MessageID {
         MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
+    }
+
+    func invitation() throws(Problem) -> InvitationID {
+        InvitationID(try uuid(itemText, "invitationId: must be a UUID in lower case"))
+    }
+
+    /// What is no code at all is like one that nobody has given out.
+    func code() throws(Problem) -> InvitationCode {
+        guard let code = InvitationCode(text: String(decoding: itemText, as: UTF8.self)) else {
+            throw .unknownInvitation
+        }
+        return code
     }
 
     /// The member in the path.
@@ -96,6 +110,9 @@ extension Route {
         }
         if first == "blocks", !identifier.isEmpty, segments.next() == nil {
             return putOrDelete(method, Route(.block, item: identifier), Route(.unblock, item: identifier))
+        }
+        if first == "invitations", !identifier.isEmpty, segments.next() == nil {
+            return getOrPost(method, Route(.invitation, item: identifier), Route(.join, item: identifier))
         }
         if first == "import", !identifier.isEmpty, segments.next() == nil {
             return delete(method, Route(.dropImport, conversation: identifier))
@@ -155,6 +172,11 @@ extension Route {
         }
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "bans" { return get(method, Route(.bans, conversation: identifier)) }
+        if part == "invitations" {
+            return getOrPost(
+                method, Route(.invitations, conversation: identifier),
+                Route(.createInvitation, conversation: identifier))
+        }
         if part == "permissions" { return put(method, Route(.putPermissions, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "digest" { return get(method, Route(.digest, conversation: identifier)) }
@@ -180,7 +202,7 @@ extension Route {
         ("unread", .markUnread, .unmarkUnread), ("draft", .putDraft, .removeDraft),
     ]
 
-    /// `/v1/conversations/{c}/messages/{m}`, `/v1/conversations/{c}/members/{userId}` and `/v1/conversations/{c}/bans/{userId}`
+    /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}` and `…/invitations/{invitationId}`
     private static func item(
         _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
         _ item: UnsafeRawBufferPointer
@@ -195,6 +217,9 @@ extension Route {
             }
         }
         if part == "bans" { return delete(method, Route(.liftBan, conversation: identifier, item: item)) }
+        if part == "invitations" {
+            return delete(method, Route(.revokeInvitation, conversation: identifier, item: item))
+        }
         guard part == "members" else { return .notFound }
         return putOrDelete(
             method, Route(.putMember, conversation: identifier, item: item),

@@ -31,7 +31,7 @@ final class Queries {
         ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
-        + MediaStatements.queries + ProfileStatements.queries
+        + MediaStatements.queries + ProfileStatements.queries + InvitationStatements.all
 
     let connection: QueryConnections
     let searching: Search
@@ -78,6 +78,8 @@ final class Queries {
         case .conversation: try prepare(conversation) { .user($0.reader) }
         case .members: try prepare(members) { .user($0.head.reader) }
         case .bans: try prepare(bans) { .user($0.head.reader) }
+        case .invitations: try prepare(invitations) { .user($0.reader) }
+        case .invitation: try prepare(invitation) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }
         case .message: try prepare(message) { .user($0.head.reader) }
         case .changes: try prepare(changes) { .user($0.head.reader) }

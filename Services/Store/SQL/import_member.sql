@@ -40,7 +40,9 @@ verdict AS MATERIALIZED (
             WHEN state.kind = {ConversationKind.direct} AND :kind <> {ChangeKind.memberRemoved} THEN {ImportVerdict.isDirect}
             WHEN :kind <> {ChangeKind.memberAdded} AND NOT EXISTS (SELECT FROM stay) THEN {ImportVerdict.isNoMember}
             WHEN :kind = {ChangeKind.memberAdded} AND EXISTS (SELECT FROM stay) THEN {ImportVerdict.isMember}
-            WHEN (SELECT NOT {is_imported_member(user => a.actor)} FROM acting a) THEN {ImportVerdict.isNoMember}
+            -- Who joined by an invitation was added by themselves.
+            WHEN (SELECT NOT {is_imported_member(user => a.actor)} AND NOT (:kind = {ChangeKind.memberAdded} AND a.actor = :user)
+                FROM acting a) THEN {ImportVerdict.isNoMember}
             WHEN :kind <> {ChangeKind.memberAdded} THEN {ImportVerdict.stored}
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :user_slot AND e.user_id = :user)
                 THEN {ImportVerdict.isErased}

@@ -47,7 +47,7 @@ struct ConversationWrite: BatchStep {
     func finish(_ command: Command, _ rows: StepRows, _ outcomes: CommandOutcomes) {
         let result = WriteStatement.decode(rows.row)
         if result.problem == .forbidden, kind.answersRequests,
-            outcomes.isAnswered(command, of: write.conversation, by: write.actor)
+            outcomes.isAnswered(command, of: write.conversation, by: write.actor, reopens: kind.reopensRequests)
         {
             return
         }
@@ -105,7 +105,7 @@ struct ConversationWrite: BatchStep {
     }
 
     @Reactor private func respond(to request: RequestKey, _ content: @escaping WriteContent, _ queries: Queries) async {
-        await queries.finish(request, for: .user(write.actor)) {
+        await queries.finish(request, status: kind.status, for: .user(write.actor)) {
             try await content(queries, ConversationQuery(write.conversation, reader: write.actor))
         }
     }

@@ -74,7 +74,7 @@ struct PutMember: WriteKind {
             a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
             \(Self.staysLimit) times, or \(WriteStatement.everyConflict)
             """
-        case .tooLarge: "a conversation has at most \(ContractLimits.membersPerConversation) members"
+        case .tooLarge: WriteStatement.isFull
         default: nil
         }
     }

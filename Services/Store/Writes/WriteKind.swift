@@ -36,8 +36,14 @@ protocol WriteKind: Sendable {
     /// Reads the response, which is the present state, also when the write is repeated. Nil: 204 without a body.
     var content: WriteContent? { get }
 
+    /// The status of a response with content.
+    var status: UInt16 { get }
+
     /// Whether it accepts a request that waits, where the actor is no member for that alone.
     var answersRequests: Bool { get }
+
+    /// Whether it accepts one that was declined, too.
+    var reopensRequests: Bool { get }
 
     /// Whether messages may lose attachments, of which `media` is to be told. The write's `detail` says how many did.
     var releasesMedia: Bool { get }
@@ -55,7 +61,9 @@ extension WriteKind {
     func lock(_: inout Locks, for _: Write) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
+    var status: UInt16 { 200 }
     var answersRequests: Bool { false }
+    var reopensRequests: Bool { false }
     var releasesMedia: Bool { false }
     func explanation(of _: Problem.Code) -> String? { nil }
 }
@@ -86,6 +94,9 @@ extension Write {
         case .declineRequest: DeclineRequest()
         case .setPermissions(let permissions): SetPermissions(permissions: permissions)
         case .liftBan(let user): LiftBan(user: user)
+        case .createInvitation(let invitation): CreateInvitation(invitation: invitation)
+        case .revokeInvitation(let invitation): RevokeInvitation(invitation: invitation)
+        case .join(let secret): JoinConversation(secret: secret)
         }
     }
 }
@@ -95,7 +106,8 @@ extension Write.Action {
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
-        DeclineRequest.self, SetPermissions.self, LiftBan.self,
+        DeclineRequest.self, SetPermissions.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
+        JoinConversation.self,
     ]
 }
 

@@ -22,6 +22,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var waitingRequests: Int?
     /// Who has to ask before they reach a user.
     public var messageRequests: Open<MessageRequests>?
+    /// The invitations of one group that are good at a time. Absent from a server without invitations.
+    public var invitationsPerConversation: Int?
     /// The length of a display name in Unicode scalars. Absent, like what follows up to `profileWriters`, from a server
     /// without profiles.
     public var displayNameCharacters: Int?

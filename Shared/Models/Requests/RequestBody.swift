@@ -102,6 +102,22 @@ public enum RequestBody {
         }
     }
 
+    /// `POST …/invitations`. It may be repeated with the same id, and makes one invitation; each repetition gives it a new code.
+    public struct NewInvitation: Hashable, Sendable, Codable {
+        /// A UUID of version 7 or 4, created before the first attempt.
+        public var id: InvitationID
+        /// From when on it is good no more. Nil: it does not expire.
+        public var expiresAt: Timestamp?
+        /// How many may join by it. Nil: as many as the group has room for.
+        public var maxUses: Int?
+
+        public init(id: InvitationID, expiresAt: Timestamp? = nil, maxUses: Int? = nil) {
+            self.id = id
+            self.expiresAt = expiresAt
+            self.maxUses = maxUses
+        }
+    }
+
     /// `PUT …/members/{userId}`. Without a role an existing member keeps theirs, and a new one becomes a member.
     public struct Role: Hashable, Sendable, Codable {
         public var role: Open<MemberRole>?

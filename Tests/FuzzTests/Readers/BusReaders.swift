@@ -48,7 +48,8 @@ extension Reader {
         layout(
             ListConversations(
                 reader: bob, limit: 50, before: ActivityCursor(lastActivityAt: someTime, conversation: conversation))),
-        layout(head), layout(MembersQuery(head, after: "", limit: 100)),
+        layout(head), layout(InvitationQuery(head, secret: message.uuid)),
+        layout(MembersQuery(head, after: "", limit: 100)),
         layout(
             HistoryQuery(head, anchor: .around(7), limit: 2), HistoryQuery(head, anchor: .latest, limit: 2)),
         layout(MessageQuery(head, message: message)), layout(AfterPositionQuery(head, after: 9, limit: 200)),
@@ -80,6 +81,12 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .acceptRequest),
             Write(conversation, by: bob, key: nil, .setPermissions(GroupPermissions(write: .admins))),
             Write(conversation, by: bob, key: nil, .liftBan(alice)),
+            Write(
+                conversation, by: bob, key: nil,
+                .createInvitation(
+                    NewInvitation(id: InvitationID(message.uuid), secret: message.uuid, expiresAt: someTime, maxUses: 2)
+                )),
+            Write(conversation, by: bob, key: nil, .join(secret: message.uuid)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(

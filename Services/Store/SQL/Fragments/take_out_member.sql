@@ -28,6 +28,11 @@ no_request AS (
     UPDATE store.requests r SET is_waiting = false FROM removal
     WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation AND r.is_waiting
 ),
+-- By what they invited nobody comes any more.
+no_invitations AS (
+    DELETE FROM store.invitations i USING removal
+    WHERE i.slot = :slot AND i.conversation_id = :conversation AND i.creator_id = :user
+),
 departed_shadow AS (
     UPDATE store.shadows s SET left_seq = removal.seq FROM removal
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
