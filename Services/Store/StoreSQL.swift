@@ -86,6 +86,7 @@ extension SQLNames {
         // Views of readers
         .fragment("stays_of_reader", PackageResources.stays_of_reader_sql),
         .fragment("end_of_stays", PackageResources.end_of_stays_sql),
+        .fragment("forgotten_stays", PackageResources.forgotten_stays_sql),
         .fragment("end_of_view", PackageResources.end_of_view_sql),
         .fragment("ended_at", PackageResources.ended_at_sql),
         .fragment("position_of_view", PackageResources.position_of_view_sql),

@@ -69,13 +69,8 @@ begun AS (
     RETURNING joined_seq
 ),
 joined AS MATERIALIZED (SELECT joined_seq FROM opened UNION ALL SELECT joined_seq FROM begun),
--- An earlier stay for reading alone counts no more.
 forgotten AS (
-    DELETE FROM store.memberships s USING joined
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor AND s.joined_seq < joined.joined_seq
-      AND NOT EXISTS (
-        SELECT FROM store.inbox i
-        WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation)
+    {forgotten_stays(user => :actor, user_slot => :actor_slot, joined => SELECT joined_seq FROM joined)}
 ),
 listed AS (
     INSERT INTO store.inbox AS i (user_slot, user_id, conversation_id, slot)

@@ -136,9 +136,7 @@ reader AS (
     RETURNING joined_seq
 ),
 forgotten AS (
-    DELETE FROM store.memberships s USING listing l, (SELECT joined_seq FROM joined UNION ALL SELECT joined_seq FROM reader) n
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.joined_seq < n.joined_seq
-      AND l.is_listed IS NULL
+    {forgotten_stays(joined => SELECT joined_seq FROM joined UNION ALL SELECT joined_seq FROM reader)}
 ),
 -- What a stranger was refused, who has not added them now.
 no_request AS (
