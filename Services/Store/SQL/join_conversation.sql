@@ -80,6 +80,9 @@ joined AS (
     SELECT :slot, :conversation, :actor, j.joined_seq, j.role, j.is_shadowed FROM joining j
     RETURNING joined_seq
 ),
+forgotten AS (
+    {forgotten_stays(user => :actor, user_slot => :actor_slot, joined => SELECT joined_seq FROM joined)}
+),
 -- What a stranger was refused, by whom they were not brought in now.
 no_request AS (
     DELETE FROM store.requests r USING joined
