@@ -44,6 +44,7 @@ enum Schema {
                 Migration(25, "admins", sql: PackageResources._0025_admins_sql),
                 Migration(26, "permissions", sql: PackageResources._0026_permissions_sql),
                 Migration(27, "bans", sql: PackageResources._0027_bans_sql),
+                Migration(28, "devices", sql: PackageResources._0028_devices_sql),
             ], publishing: Publications.store)
     }
 }

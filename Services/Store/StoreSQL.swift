@@ -29,6 +29,7 @@ extension SQLNames {
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .number("ContractLimits.draftsPerUser", ContractLimits.draftsPerUser),
         .number("ContractLimits.waitingRequests", ContractLimits.waitingRequests),
+        .number("ContractLimits.devicesPerUser", ContractLimits.devicesPerUser),
         .number("ContractLimits.requestsPerStranger", ContractLimits.requestsPerStranger),
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),
         .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),

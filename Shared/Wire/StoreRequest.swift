@@ -16,6 +16,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case eraseUser = 10
     case eraseStep = 11
     case sendWithAttachments = 12
+    case endDevices = 13
+    case noteDevice = 14
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -37,6 +39,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case profiles = 85
     case requests = 87
     case bans = 88
+    case devices = 91
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

@@ -180,6 +180,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         },
     }.get(f"{method} {path}", {})
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
+    values["deviceId"] = f"nowhere-{new_id()[-8:]}"
     if scene.with_file:
         values["mediaId"] = scene.upload if method in ("PATCH", "DELETE") else scene.file
     return method, path.format(**values), options

@@ -230,6 +230,7 @@ struct RepeatedRequestTests {
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
+            "devices", "device_revocations",
             "import_stays", "import_events", "bans",
         ]
         return try tables.map { table in

@@ -39,6 +39,7 @@ import Wire
             profiles              ingest
             requests              ingest
             bans                  ingest
+            devices               ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -18,6 +18,7 @@ enum Call: CaseIterable {
     case putDraft, removeDraft
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
+    case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
@@ -37,7 +38,7 @@ enum Call: CaseIterable {
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    /// The id of a message, or the name of a member or user.
+    /// The id of a message, or the name of a member, user or device.
     private let itemText: UnsafeRawBufferPointer
 
     private init(
@@ -65,6 +66,14 @@ struct Route {
             throw Problem(.invalid, "userId: must be 1 to 64 characters of A-Z a-z 0-9 . _ - @ : +")
         }
         return user
+    }
+
+    /// The device in the path, possibly percent-encoded.
+    func device() throws(Problem) -> DeviceID {
+        guard let device = percentDecoded(itemText).flatMap(DeviceID.init) else {
+            throw Problem(.invalid, "deviceId: must be 1 to \(ContractLimits.deviceBytes) bytes without control characters")
+        }
+        return device
     }
 
     private func uuid(_ text: UnsafeRawBufferPointer, _ requirement: String) throws(Problem) -> UUIDBytes {
@@ -97,6 +106,9 @@ extension Route {
         if first == "blocks", !identifier.isEmpty, segments.next() == nil {
             return putOrDelete(method, Route(.block, item: identifier), Route(.unblock, item: identifier))
         }
+        if first == "devices", !identifier.isEmpty, segments.next() == nil {
+            return delete(method, Route(.endDevice, item: identifier))
+        }
         if first == "import", !identifier.isEmpty, segments.next() == nil {
             return delete(method, Route(.dropImport, conversation: identifier))
         }
@@ -119,6 +131,7 @@ extension Route {
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "unread" { return get(method, Route(.unreadTotal)) }
         if name == "blocks" { return get(method, Route(.blocks)) }
+        if name == "devices" { return getOrDelete(method, Route(.devices), Route(.endOtherDevices)) }
         if name == "requests" { return get(method, Route(.requests)) }
         if name == "profiles" { return get(method, Route(.profiles)) }
         if name == "profile" { return put(method, Route(.putProfile)) }
@@ -245,6 +258,14 @@ extension Route {
         case .get: .route(get)
         case .put: .route(put)
         default: .methodNotAllowed(allowed: "GET, HEAD, PUT")
+        }
+    }
+
+    private static func getOrDelete(_ method: Method, _ get: Route, _ delete: Route) -> Result {
+        switch method {
+        case .get: .route(get)
+        case .delete: .route(delete)
+        default: .methodNotAllowed(allowed: "GET, HEAD, DELETE")
         }
     }
 
