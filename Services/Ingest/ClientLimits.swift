@@ -53,6 +53,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "draftsPerUser", json: ContractLimits.draftsPerUser)
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
+        buffer.append(key: "devicesPerUser", json: ContractLimits.devicesPerUser)
         buffer.append(key: "waitingRequests", json: ContractLimits.waitingRequests)
         buffer.append(key: "messageRequests", json: messageRequests.name)
         buffer.append(key: "invitationsPerConversation", json: ContractLimits.invitationsPerConversation)

@@ -45,6 +45,7 @@ enum Schema {
                 Migration(26, "permissions", sql: PackageResources._0026_permissions_sql),
                 Migration(27, "bans", sql: PackageResources._0027_bans_sql),
                 Migration(28, "invitations", sql: PackageResources._0028_invitations_sql),
+                Migration(29, "devices", sql: PackageResources._0029_devices_sql),
             ], publishing: Publications.store)
     }
 }

@@ -29,6 +29,7 @@ extension SQLNames {
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .number("ContractLimits.draftsPerUser", ContractLimits.draftsPerUser),
         .number("ContractLimits.waitingRequests", ContractLimits.waitingRequests),
+        .number("ContractLimits.devicesPerUser", ContractLimits.devicesPerUser),
         .number("ContractLimits.requestsPerStranger", ContractLimits.requestsPerStranger),
         .number("ContractLimits.invitationsPerConversation", ContractLimits.invitationsPerConversation),
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),

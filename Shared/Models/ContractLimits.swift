@@ -45,6 +45,13 @@ public enum ContractLimits {
     /// The time after which an upload that is not finished ends.
     public static let uploadLifetime = Duration.seconds(24 * 3600)
 
+    // MARK: Devices
+
+    /// The name of a device that is listed.
+    public static let deviceBytes = 128
+    /// The devices of a user that are listed: the latest. As many revocations of tokens of devices are kept.
+    public static let devicesPerUser = 100
+
     // MARK: Conversations
 
     public static let membersPerConversation = 10_000

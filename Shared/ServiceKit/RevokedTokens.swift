@@ -4,8 +4,8 @@ import Models
 import Reactor
 import Wire
 
-/// The times up to which users' tokens are revoked by an administrator. About 100 bytes for each revocation that can
-/// still apply: if tokens have a maximum lifetime, revocations are removed after that long.
+/// The times up to which tokens are revoked: a user's by an administrator, or those of devices by the user. About 100 bytes for
+/// each revocation that can still apply: if tokens have a maximum lifetime, revocations are removed after that long.
 ///
 /// From the acknowledgement on, the process that sent it refuses such tokens. Other processes do so when the
 /// announcement reaches them, or, if that is lost, the number published every second. No process is ready before all
@@ -21,6 +21,7 @@ public final class RevokedTokens {
     private let bus: Bus
     private let longestLifetime: Duration?
     private var revocations: [UserID: KnownRevocation] = [:]
+    private var ofDevices: [UserID: [DeviceScope: KnownRevocation]] = [:]
 
     private struct KnownRevocation {
         var before: Timestamp
@@ -53,25 +54,41 @@ public final class RevokedTokens {
     /// Whether the user's slot is loaded, so that `contains` is reliable.
     public func knows(_ user: UserID) -> Bool { synchronizer.isLoaded(user.slot) }
 
-    var count: Int { revocations.count }
+    var count: Int { revocations.count + ofDevices.reduce(0) { $0 + $1.value.count } }
 
     /// Whether the token of this identity is revoked. A token without `iat` counts as issued at any time. `iat` is in
     /// whole seconds, so a token issued in the same second is refused too, whether before or after the revocation.
     public func contains(_ identity: Identity) -> Bool {
-        refuses(tokensOf: identity.user, issuedAt: identity.issuedAt)
+        refuses(tokensOf: identity.user, on: identity.device, issuedAt: identity.issuedAt)
     }
 
-    public func refuses(tokensOf user: UserID, issuedAt: Timestamp?) -> Bool {
-        guard !revocations.isEmpty, let known = revocations[user] else { return false }
-        guard let issuedAt else { return true }
-        return issuedAt <= known.before
+    public func refuses(tokensOf user: UserID, on device: String? = nil, issuedAt: Timestamp?) -> Bool {
+        func applies(_ known: KnownRevocation) -> Bool { issuedAt.map { $0 <= known.before } ?? true }
+        if !revocations.isEmpty, let known = revocations[user], applies(known) { return true }
+        guard !ofDevices.isEmpty, let scopes = ofDevices[user] else { return false }
+        return scopes.contains { scope, known in scope.contains(device) && applies(known) }
     }
 
     /// Adds a revocation committed by a store.
     public func insert(_ revocation: Revocation, at now: MonotonicTime = .now) {
-        if let known = revocations[revocation.user], known.before >= revocation.before { return }
-        revocations[revocation.user] = KnownRevocation(before: revocation.before, arrival: now)
+        let known = KnownRevocation(before: revocation.before, arrival: now)
+        func isOlder(_ known: KnownRevocation?) -> Bool { known.map { $0.before < revocation.before } ?? true }
+        if let scope = revocation.scope {
+            guard isOlder(ofDevices[revocation.user]?[scope]) else { return }
+            if case .allBut(let device) = scope { forget(revocation.user, but: device, before: revocation.before) }
+            ofDevices[revocation.user, default: [:]][scope] = known
+        } else {
+            guard isOlder(revocations[revocation.user]) else { return }
+            revocations[revocation.user] = known
+        }
         onRevoked(revocation.user)
+    }
+
+    /// Forgets what a revocation of all other devices includes, as the store does (`end_devices.sql`).
+    private func forget(_ user: UserID, but device: DeviceID, before: Timestamp) {
+        ofDevices[user] = ofDevices[user]?.filter { scope, known in
+            scope.isAllBut || scope.device == device || known.before > before
+        }
     }
 
     /// Removes revocations for which no valid token can exist any more. The revocation time may be slightly ahead of
@@ -80,6 +97,7 @@ public final class RevokedTokens {
         guard let longestLifetime else { return }
         let age = longestLifetime + TokenVerifier.clockDifference * 2
         revocations = revocations.filter { now - $0.value.arrival <= age }
+        ofDevices = ofDevices.mapValues { $0.filter { now - $0.value.arrival <= age } }.filter { !$0.value.isEmpty }
     }
 
     /// Reads a frame of the topic `revocation`.

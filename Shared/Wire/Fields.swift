@@ -122,6 +122,21 @@ extension ByteReader {
         return user
     }
 
+    public mutating func device() throws(WireError) -> DeviceID {
+        guard let device = try optionalDevice() else { throw .unknownValue(field: "device name", 0) }
+        return device
+    }
+
+    /// Reads a device's name; nil if it is empty.
+    mutating func optionalDevice() throws(WireError) -> DeviceID? {
+        let bytes = try name()
+        if bytes.isEmpty { return nil }
+        guard let device = String(validating: bytes, as: UTF8.self).flatMap(DeviceID.init) else {
+            throw .unknownValue(field: "device name", UInt64(bytes.count))
+        }
+        return device
+    }
+
     public mutating func optionalMessage() throws(WireError) -> MessageID? {
         let uuid = try uuid()
         return uuid == .zero ? nil : MessageID(uuid)

@@ -1,34 +1,73 @@
 import Bytes
 import Models
 
-// The revocation of tokens: an administrator's request, and the announcement to the edges.
+// The revocation of tokens: the request of an administrator, or of a user for their devices, and the announcement to the edges.
 
-/// A user, and the time up to which their tokens are revoked: a token is refused when its `iat` is not later. The time
-/// only moves forward.
+/// The tokens of a user that name a device (claim `dev`), or all but these, those without a device included.
 ///
-/// Layout: number in the user's slot 8 · user name · time 8.
+/// Layout: all but these 1 · device name.
+public enum DeviceScope: WireCodable, Hashable {
+    case only(DeviceID), allBut(DeviceID)
+
+    public var device: DeviceID {
+        switch self {
+        case .only(let device), .allBut(let device): device
+        }
+    }
+
+    public var isAllBut: Bool { self == .allBut(device) }
+
+    /// Whether it is about a token with this claim `dev`.
+    public func contains(_ device: String?) -> Bool { (device == self.device.name) != isAllBut }
+
+    public init(_ device: DeviceID, isAllBut: Bool) { self = isAllBut ? .allBut(device) : .only(device) }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let isAllBut = try reader.number(UInt8.self) != 0
+        self.init(try reader.device(), isAllBut: isAllBut)
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(isAllBut ? 1 : 0 as UInt8)
+        buffer.append(name: device.name)
+    }
+}
+
+/// A user, and the time up to which their tokens, or those of some devices, are revoked: a token is refused when its `iat`
+/// is not later. The time only moves forward.
+///
+/// Layout: number in the user's slot 8 · user name · time 8. Of devices: number 8 · empty name · time 8 · user name ·
+/// `DeviceScope`.
 public struct Revocation: WireCodable, Hashable {
-    /// Each change of a user's time takes the slot's next number, so a later one has a higher number.
+    /// Each change of a time takes the slot's next number, so a later one has a higher number.
     public var number: Int64
     public var user: UserID
     public var before: Timestamp
+    /// Nil: all of the user's tokens.
+    public var scope: DeviceScope?
 
-    public init(number: Int64, _ user: UserID, before: Timestamp) {
+    public init(number: Int64, _ user: UserID, before: Timestamp, _ scope: DeviceScope? = nil) {
         self.number = number
         self.user = user
         self.before = before
+        self.scope = scope
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         number = try reader.position()
-        user = try reader.user()
+        let name = try reader.optionalUser()
         before = try reader.time()
+        user = if let name { name } else { try reader.user() }
+        scope = name == nil ? try DeviceScope(from: &reader) : nil
     }
 
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(bigEndian: number)
-        buffer.append(user)
+        buffer.append(name: scope == nil ? user.name : "")
         buffer.append(before)
+        guard let scope else { return }
+        buffer.append(user)
+        scope.write(to: &buffer)
     }
 }
 
@@ -55,28 +94,106 @@ public struct RevokeTokens: WireCodable, Hashable {
     }
 }
 
-/// `revocations`: the revocations of a slot after a number. Numbers begin at 1 and only grow. A user has only the
-/// latest one, so there are gaps.
+/// `noteDevice`: notes that a user has begun a session on a device.
 ///
-/// A query. Layout: slot 1 · after 8. Response: last number of the slot 8 · `Revocation`s, ascending by number, to the
-/// end. If they end before the last number, there are more.
+/// A command on the user's slot. Layout: user name · device name. Response: 200, empty.
+public struct NoteDevice: WireCodable, Hashable {
+    public var user: UserID
+    public var device: DeviceID
+
+    public init(_ user: UserID, _ device: DeviceID) {
+        self.user = user
+        self.device = device
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        device = try reader.device()
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(name: device.name)
+    }
+}
+
+/// `devices`: the devices on which a user has begun sessions.
+///
+/// Layout: user name · name of the device that asks (empty: none).
+public struct DevicesQuery: WireCodable, Hashable {
+    public var user: UserID
+    public var current: DeviceID?
+
+    public init(_ user: UserID, current: DeviceID?) {
+        self.user = user
+        self.current = current
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        current = try reader.optionalDevice()
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(name: current?.name ?? "")
+    }
+}
+
+/// `endDevices`: revokes the tokens of a user's devices that were issued up to a time.
+///
+/// A command on the user's slot. Layout: user name · time 8 · `DeviceScope`. Response: 200 with the `Revocation` in force.
+public struct EndDevices: WireCodable, Hashable {
+    public var user: UserID
+    public var before: Timestamp
+    public var scope: DeviceScope
+
+    public init(_ user: UserID, _ scope: DeviceScope, before: Timestamp) {
+        self.user = user
+        self.before = before
+        self.scope = scope
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        before = try reader.time()
+        scope = try DeviceScope(from: &reader)
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(before)
+        scope.write(to: &buffer)
+    }
+}
+
+/// `revocations`: the revocations of a slot after a number. Numbers begin at 1 and only grow. There is only the latest one of
+/// the same tokens, so there are gaps.
+///
+/// A query. Layout: slot 1 · after 8 · knows devices 1. Response: last number of the slot 8 · `Revocation`s, ascending by
+/// number, to the end. If they end before the last number, there are more. Processes of before ask without the last byte; to
+/// them a revocation of devices is one of the user's tokens up to 1970.
 public struct RevocationsQuery: WireCodable, Hashable {
     public var slot: Slot
     public var after: Int64
+    public var knowsDevices: Bool
 
-    public init(_ slot: Slot, after: Int64) {
+    public init(_ slot: Slot, after: Int64, knowsDevices: Bool = true) {
         self.slot = slot
         self.after = after
+        self.knowsDevices = knowsDevices
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         after = try reader.position()
+        knowsDevices = reader.isAtEnd ? false : try reader.number(UInt8.self) != 0
     }
 
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: after)
+        buffer.append(knowsDevices ? 1 : 0 as UInt8)
     }
 }
 
@@ -84,7 +201,8 @@ public struct RevocationsQuery: WireCodable, Hashable {
 /// second, and at once, with the revocation, when there is a new one: an up-to-date subscriber then needs no query. The
 /// number only grows, so the highest one received is valid.
 ///
-/// Layout: slot 1 · number 8 · name of the user (empty: not included) · time 8.
+/// Layout: slot 1 · number 8 · name of the user (empty: not included, or of devices) · time 8 · of devices: user name ·
+/// `DeviceScope`.
 public struct RevocationEntry: WireCodable, Hashable {
     public var slot: Slot
     public var number: Int64
@@ -107,12 +225,18 @@ public struct RevocationEntry: WireCodable, Hashable {
         let user = try reader.optionalUser()
         let before = try reader.time()
         latest = user.map { [number] in Revocation(number: number, $0, before: before) }
+        guard user == nil, !reader.isAtEnd else { return }
+        let owner = try reader.user()
+        latest = Revocation(number: number, owner, before: before, try DeviceScope(from: &reader))
     }
 
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: number)
-        buffer.append(name: latest?.user.name ?? "")
+        buffer.append(name: latest.map { $0.scope == nil ? $0.user.name : "" } ?? "")
         buffer.append(latest?.before ?? Timestamp(milliseconds: 0))
+        guard let latest, let scope = latest.scope else { return }
+        buffer.append(latest.user)
+        scope.write(to: &buffer)
     }
 }

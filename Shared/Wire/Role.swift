@@ -50,14 +50,16 @@ extension StoreRequestKind: RequestKind {
     public var askers: Set<Role> {
         switch self {
         case .createConversation, .sendMessages, .sendWithAttachments, .write, .putSettings, .revokeTokens,
+            .endDevices,
             .importRecords, .dropImport, .putProfile,
             .eraseUser:
             [.ingest]
         case .readMoved: [.receipt]
+        case .noteDevice: [.fanout]
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans, .invitations, .invitation,
+            .bans, .invitations, .invitation, .devices,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -16,6 +16,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case eraseUser = 10
     case eraseStep = 11
     case sendWithAttachments = 12
+    case endDevices = 13
+    case noteDevice = 14
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -39,6 +41,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case bans = 88
     case invitations = 89
     case invitation = 90
+    case devices = 91
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

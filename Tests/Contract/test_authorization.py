@@ -192,6 +192,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
     if "invitation" in path:
         values |= {"invitationId": scene.invited()["id"], "code": scene.invited()["code"]}
+    values["deviceId"] = f"nowhere-{new_id()[-8:]}"
     if scene.with_file:
         values["mediaId"] = scene.upload if method in ("PATCH", "DELETE") else scene.file
     return method, path.format(**values), options

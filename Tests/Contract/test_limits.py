@@ -11,7 +11,7 @@ import pytest
 
 from contract import DOCUMENT
 from judged import PATIENCE
-from people import new_id, open_socket
+from people import Person, new_id, open_socket
 
 SHARES = {
     "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
@@ -73,6 +73,16 @@ def test_every_limit_is_tested_here_or_is_a_share():
 def test_the_text_of_a_message(anna, group, limits):
     assert send(anna, group, text="x" * limits["textBytes"]).status_code == 201
     assert send(anna, group, text="x" * (limits["textBytes"] - 1) + "ä").status_code == 413
+
+
+@beyond("devicesPerUser")
+def test_devices_that_are_ended_one_by_one(system, limits):
+    person = Person(system, f"devices-{new_id()[-8:]}", dev="phone")
+    paths = [f"/v1/devices/device{number}" for number in range(limits["devicesPerUser"] + 1)]
+    answers = [person.http.delete(path) for path in paths]
+    assert [answer.status_code for answer in answers] == [204] * limits["devicesPerUser"] + [409]
+    assert person.http.delete("/v1/devices").status_code == 204, "which includes them"
+    assert person.http.delete(paths[-1]).status_code == 204
 
 
 @beyond("blockedUsers")

@@ -28,6 +28,8 @@ public enum SchemaTypes {
         "ConversationSettings": SettingsInConversation.self,
         "CreatedConversation": CreatedConversation.self,
         "DatedTapback": TapbackPage.Entry.self,
+        "Device": Device.self,
+        "DeviceList": DeviceList.self,
         "DigestPage": HistoryDigest.self,
         "Draft": KeptDraft.self,
         "Edit": RequestBody.Edit.self,

@@ -64,6 +64,8 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(ImportStep(conversation, [.end]), "conversation search imported"),
         Locked(DropImport(conversation, receiptsAreGone: true), "conversation search imported"),
         Locked(EraseUser(alice), "alone"), Locked(RevokeTokens(alice, before: Timestamp(milliseconds: 0)), "alone"),
+        Locked(EndDevices(alice, .only(DeviceID("phone")!), before: Timestamp(milliseconds: 0)), "alone"),
+        Locked(NoteDevice(alice, DeviceID("phone")!), "user"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),

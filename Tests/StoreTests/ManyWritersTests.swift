@@ -177,7 +177,12 @@ struct ManyWritersTests {
         case 17: return write(.rename("renamed"), by: user)
         case 18:
             let moment = Timestamp(milliseconds: .random(in: 1..<1_000_000, using: &random))
-            return command(.revokeTokens, in: user.slot, RevokeTokens(user, before: moment))
+            let phone = DeviceID("phone")!
+            return switch Int.random(in: 0..<3, using: &random) {
+            case 0: command(.revokeTokens, in: user.slot, RevokeTokens(user, before: moment))
+            case 1: command(.endDevices, in: user.slot, EndDevices(user, .allBut(phone), before: moment))
+            default: command(.noteDevice, in: user.slot, NoteDevice(user, phone))
+            }
         case 19:
             // Each pair has its own conversation, and several may create it at once.
             let pair = [user, user == other ? Self.erased[0] : other].sorted { $0.name < $1.name }

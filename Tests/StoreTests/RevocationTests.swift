@@ -89,4 +89,75 @@ struct RevocationTests {
         #expect(Set(found.map(\.before)) == [moment(18), moment(19)])
         #expect(found.map(\.number).max() == end && end <= 20)
     }
+
+    // MARK: Devices
+
+    @Reactor private func end(
+        _ scope: DeviceScope, before: Timestamp, in store: StoreUnderTest
+    ) async throws -> Revocation? {
+        let reply = try #require(
+            await store.ask(.endDevices, in: bob.slot) { EndDevices(bob, scope, before: before).write(to: &$0) })
+        guard reply.status == 200 else { return nil }
+        return try reply.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try Revocation(from: &reader)
+        }
+    }
+
+    @Test("those of devices are numbered with those of users, and one of all others includes those of single ones")
+    @Reactor func devices() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let phone = DeviceID("phone")!, tablet = DeviceID("tablet")!
+        _ = try await revoke(neighbour, before: moment(10), in: store)
+        #expect(
+            try await end(.only(tablet), before: moment(20), in: store)
+                == Revocation(number: 2, bob, before: moment(20), .only(tablet)))
+        #expect(try await end(.only(tablet), before: moment(15), in: store)?.before == moment(20))
+        #expect(try await end(.only(phone), before: moment(30), in: store)?.number == 3)
+        #expect(try await revoke(bob, before: moment(5), in: store).number == 4)
+        #expect(try await end(.allBut(phone), before: moment(40), in: store)?.number == 5)
+        let (last, found) = try await revocations(of: bob.slot, after: 1, in: store)
+        #expect(last == 5)
+        #expect(
+            found == [
+                Revocation(number: 3, bob, before: moment(30), .only(phone)),
+                Revocation(number: 4, bob, before: moment(5)),
+                Revocation(number: 5, bob, before: moment(40), .allBut(phone)),
+            ])
+    }
+
+    @Test("a process that does not know devices gets as many revocations, none of which applies to a token")
+    @Reactor func before() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        _ = try await end(.only(DeviceID("phone")!), before: moment(20), in: store)
+        let query = RevocationsQuery(bob.slot, after: 0, knowsDevices: false)
+        let reply = try #require(await store.ask(.revocations, in: bob.slot) { query.write(to: &$0) })
+        try reply.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            #expect(try reader.position() == 1)
+            #expect(try Revocation(from: &reader) == Revocation(number: 1, bob, before: moment(0)))
+            #expect(reader.isAtEnd)
+        }
+    }
+
+    @Test("a user has the devices seen last, up to the limit, and a device that comes again and again is written once")
+    @Reactor func list() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        func note(_ name: String) async {
+            _ = await store.ask(.noteDevice, in: bob.slot) { NoteDevice(bob, DeviceID(name)!).write(to: &$0) }
+        }
+        for number in 0...ContractLimits.devicesPerUser { await note("device-\(number)") }
+        let state = "SELECT device, last_at, xmin FROM store.devices ORDER BY last_at, device"
+        let before = try store.database.query(state)
+        #expect(before.count == ContractLimits.devicesPerUser)
+        #expect(before.allSatisfy { $0[0] as String != "device-0" })
+        await note("device-7")
+        #expect(try store.database.query(state).map { $0[1] as Timestamp } == before.map { $0[1] as Timestamp })
+        try store.database.execute("UPDATE store.devices SET last_at = last_at - interval '6 minutes'")
+        await note("device-7")
+        #expect(try store.database.query(state).last.map { $0[0] as String } == "device-7")
+    }
 }

@@ -165,8 +165,25 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         Revocation(number: 7, bob, before: Timestamp(milliseconds: 60_000)),
         "0000000000000007" + "03626f62" + "000000000000ea60"
     ),
-    (RevocationsQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
+    (
+        Revocation(number: 7, bob, before: Timestamp(milliseconds: 60_000), .only(DeviceID("fon")!)),
+        "0000000000000007" + "00" + "000000000000ea60" + "03626f62" + "00" + "03666f6e"
+    ),
+    (
+        EndDevices(bob, .allBut(DeviceID("fon")!), before: Timestamp(milliseconds: 60_000)),
+        "03626f62" + "000000000000ea60" + "01" + "03666f6e"
+    ),
+    (NoteDevice(bob, DeviceID("fon")!), "03626f62" + "03666f6e"),
+    (DevicesQuery(bob, current: DeviceID("fon")!), "03626f62" + "03666f6e"),
+    (DevicesQuery(bob, current: nil), "03626f62" + "00"),
+    (RevocationsQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003" + "01"),
     (RevocationEntry(Slot(0xC5), number: 3), "c5" + "0000000000000003" + "00" + "0000000000000000"),
+    (
+        RevocationEntry(
+            Revocation(number: 7, bob, before: Timestamp(milliseconds: 60_000), .allBut(DeviceID("fon")!))),
+        String(bob.slot.number, radix: 16) + "0000000000000007" + "00" + "000000000000ea60" + "03626f62" + "01"
+            + "03666f6e"
+    ),
     (
         EphemeralEntry.presence(
             PresenceList(

@@ -41,6 +41,7 @@ import Wire
             bans                  ingest
             invitations           ingest
             invitation            ingest
+            devices               ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -59,7 +59,15 @@ final class SessionStarter {
             return endRecording()
         }
         session.send(ServerFrame.welcome(session, bootstrap))
+        noteDevice(of: session)
         place(session, hello, bootstrap)
+    }
+
+    /// For the list of the user's devices. If it is lost, the next session is noted.
+    private func noteDevice(of session: Session) {
+        guard let device = session.device.flatMap(DeviceID.init) else { return }
+        let note = NoteDevice(session.user, device)
+        bus.request(.noteDevice, in: session.user.slot, deadline: Rooms.deadline, fields: { note.write(to: &$0) }) { _ in }
     }
 
     /// Positions of streams without a feed are recorded until the last conversation is joined.

@@ -1,5 +1,5 @@
 import Bytes
-import Bytes
+import Edge
 import Models
 import ServiceKit
 import Wire
@@ -28,14 +28,46 @@ extension IngestService {
             throw Problem(.invalid, "before: must not be in the future")
         }
         let command = RevokeTokens(user, before: before)
-        request(.revokeTokens, in: user.slot, size: body.count, exchange, fields: { command.write(to: &$0) }) {
-            [revoked] result in
+        revoke(.revokeTokens, of: user, bodyBytes: body.count, exchange) { command.write(to: &$0) }
+    }
+
+    // MARK: Devices
+
+    func devices(_ request: Request, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = DevicesQuery(user, current: try device(of: request))
+        forward(.devices, in: user.slot, exchange) { query.write(to: &$0) }
+    }
+
+    /// Ends all devices but the one whose token the request has.
+    func endOtherDevices(_ request: Request, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        guard let device = try device(of: request) else {
+            throw Problem(.conflict, "the token names no device (dev)")
+        }
+        try end(.allBut(device), of: user, exchange)
+    }
+
+    func end(_ scope: DeviceScope, of user: UserID, _ exchange: Exchange) throws(Problem) {
+        let command = EndDevices(user, scope, before: .now)
+        revoke(.endDevices, of: user, bodyBytes: 0, exchange) { command.write(to: &$0) }
+    }
+
+    /// That of an administrator is none of the user's.
+    private func device(of request: Request) throws(Problem) -> DeviceID? {
+        let token = try authenticator.token(of: request)
+        return token.isAdministrator ? nil : token.device.flatMap(DeviceID.init)
+    }
+
+    private func revoke(
+        _ kind: StoreRequestKind, of user: UserID, bodyBytes: Int, _ exchange: Exchange,
+        _ fields: @escaping (inout ByteBuffer) -> Void
+    ) {
+        request(kind, in: user.slot, size: bodyBytes, exchange, fields: fields) { [revoked] result in
             switch result {
             case .success(let response):
                 guard response.status == 200 else {
                     return exchange.forward(status: response.status, response.payload.bytes)
                 }
-                // Before the administrator gets the response: from then on the tokens are refused here.
+                // Before the client gets the response: from then on the tokens are refused here.
                 var reader = ByteReader(response.payload.bytes)
                 if let revocation = try? Revocation(from: &reader) { revoked.insert(revocation) }
                 exchange.forward(status: 204, UnsafeRawBufferPointer(start: nil, count: 0))

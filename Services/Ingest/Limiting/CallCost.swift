@@ -44,6 +44,9 @@ extension Call {
         case .block, .unblock, .acceptRequest, .declineRequest: CallCost()
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
+        case .devices: CallCost(3)
+        // Each is an exclusive lock in the user's slot.
+        case .endDevice, .endOtherDevices: CallCost(5)
         // A search for a conversation that the two share, for each.
         case .profiles: CallCost(perHundredItems: 50)
         // What tells open clients of it.
@@ -87,6 +90,9 @@ extension Call {
         case .sync: "sync"
         case .unreadTotal: "countUnread"
         case .blocks: "listBlocks"
+        case .devices: "listDevices"
+        case .endDevice: "endDevice"
+        case .endOtherDevices: "endOtherDevices"
         case .requests: "listRequests"
         case .profiles: "readProfiles"
         case .putProfile: "putProfile"

@@ -20,6 +20,7 @@ enum Call: CaseIterable {
     case putDraft, removeDraft
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
+    case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
 
@@ -39,7 +40,7 @@ enum Call: CaseIterable {
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    /// The id of a message or an invitation, the name of a member or user, or the code of an invitation.
+    /// The id of a message or an invitation, the name of a member, user or device, or the code of an invitation.
     private let itemText: UnsafeRawBufferPointer
 
     private init(
@@ -81,6 +82,14 @@ struct Route {
         return user
     }
 
+    /// The device in the path, possibly percent-encoded.
+    func device() throws(Problem) -> DeviceID {
+        guard let device = percentDecoded(itemText).flatMap(DeviceID.init) else {
+            throw Problem(.invalid, "deviceId: must be 1 to \(ContractLimits.deviceBytes) bytes without control characters")
+        }
+        return device
+    }
+
     private func uuid(_ text: UnsafeRawBufferPointer, _ requirement: String) throws(Problem) -> UUIDBytes {
         guard let uuid = UUIDBytes(text: text), uuid.isWellFormed else { throw Problem(.invalid, requirement) }
         return uuid
@@ -114,6 +123,9 @@ extension Route {
         if first == "invitations", !identifier.isEmpty, segments.next() == nil {
             return getOrPost(method, Route(.invitation, item: identifier), Route(.join, item: identifier))
         }
+        if first == "devices", !identifier.isEmpty, segments.next() == nil {
+            return delete(method, Route(.endDevice, item: identifier))
+        }
         if first == "import", !identifier.isEmpty, segments.next() == nil {
             return delete(method, Route(.dropImport, conversation: identifier))
         }
@@ -136,6 +148,7 @@ extension Route {
         if name == "sync" { return get(method, Route(.sync)) }
         if name == "unread" { return get(method, Route(.unreadTotal)) }
         if name == "blocks" { return get(method, Route(.blocks)) }
+        if name == "devices" { return getOrDelete(method, Route(.devices), Route(.endOtherDevices)) }
         if name == "requests" { return get(method, Route(.requests)) }
         if name == "profiles" { return get(method, Route(.profiles)) }
         if name == "profile" { return put(method, Route(.putProfile)) }
@@ -270,6 +283,14 @@ extension Route {
         case .get: .route(get)
         case .put: .route(put)
         default: .methodNotAllowed(allowed: "GET, HEAD, PUT")
+        }
+    }
+
+    private static func getOrDelete(_ method: Method, _ get: Route, _ delete: Route) -> Result {
+        switch method {
+        case .get: .route(get)
+        case .delete: .route(delete)
+        default: .methodNotAllowed(allowed: "GET, HEAD, DELETE")
         }
     }
 

@@ -50,6 +50,8 @@ enum BatchSteps {
         .eraseUser: EraseUser.self,
         .eraseStep: EraseStep.self,
         .revokeTokens: RevokeTokens.self,
+        .endDevices: EndDevices.self,
+        .noteDevice: NoteDevice.self,
         .importRecords: ImportStep.self,
         .dropImport: DropImport.self,
     ]

@@ -92,6 +92,7 @@ final class Queries {
         case .settings: try prepare(settings) { .user($0.user) }
         case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
         case .blocks: try prepare(blocks) { .user($0.user) }
+        case .devices: try prepare(devices) { .user($0.user) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
@@ -111,7 +112,7 @@ final class Queries {
         case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .putProfile,
             .eraseUser,
             .eraseStep,
-            .revokeTokens, .importRecords, .dropImport:
+            .revokeTokens, .endDevices, .noteDevice, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
         }
     }

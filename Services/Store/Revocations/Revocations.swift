@@ -7,7 +7,7 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Reports revoked tokens to the edges: each revocation at once, and the last number of each owned slot every second.
+/// Reports revoked tokens, of users and of devices, to the edges: each revocation at once, and the last number of each owned slot every second.
 @Reactor
 final class Revocations {
     /// The maximum delay until an edge learns of a revocation whose announcement it missed.
@@ -62,7 +62,15 @@ extension Queries {
         buffer.append(bigEndian: rows.first.map { $0[columns.lastNumber] } ?? 0)
         for row in rows {
             guard let number = row[columns.number] else { continue }
-            Revocation(number: number, row[columns.userId], before: row[columns.before]).write(to: &buffer)
+            var revocation = Revocation(number: number, row[columns.userId], before: row[columns.before])
+            if let device = row[columns.device].flatMap(DeviceID.init), let isAllBut = row[columns.isAllBut] {
+                if query.knowsDevices {
+                    revocation.scope = DeviceScope(device, isAllBut: isAllBut)
+                } else {
+                    revocation.before = Timestamp(milliseconds: 0)
+                }
+            }
+            revocation.write(to: &buffer)
         }
         return buffer.array
     }

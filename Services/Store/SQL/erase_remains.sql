@@ -22,6 +22,8 @@ WITH no_changes AS (
     DELETE FROM store.user_settings s WHERE s.user_slot = :user_slot AND s.user_id = :user
 ), no_blocks AS (
     DELETE FROM store.blocks b WHERE b.user_slot = :user_slot AND b.user_id = :user
+), no_devices AS (
+    DELETE FROM store.devices d WHERE d.user_slot = :user_slot AND d.user_id = :user
 ), rest AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM no_changes) OR EXISTS (SELECT FROM no_outcomes)
         OR EXISTS (SELECT FROM store.inbox i WHERE i.user_slot = :user_slot AND i.user_id = :user)

@@ -6,12 +6,17 @@
 -- > last_number bigint         of the slot
 -- > number      bigint         NULL: there is none after the number, and the rest is NULL, too
 -- > user_id     text
+-- > device      text           NULL: of all tokens of the user
+-- > is_all_but  boolean        NULL with the device
 -- > before      timestamptz
-SELECT coalesce((SELECT max(r.number) FROM store.revocations r WHERE r.user_slot = :slot), 0) AS last_number,
-    r.number, r.user_id, r.before
+SELECT {last_revocation(user_slot => :slot)} AS last_number, r.number, r.user_id, r.device, r.is_all_but, r.before
 FROM (SELECT 1) one
 LEFT JOIN LATERAL (
-    SELECT r.number, r.user_id, r.before FROM store.revocations r WHERE r.user_slot = :slot AND r.number > :after
-    ORDER BY r.number LIMIT {RevocationStatements.rowsLimit}
+    (SELECT r.number, r.user_id, NULL AS device, NULL::boolean AS is_all_but, r.before FROM store.revocations r
+     WHERE r.user_slot = :slot AND r.number > :after ORDER BY r.number LIMIT {RevocationStatements.rowsLimit})
+    UNION ALL
+    (SELECT r.number, r.user_id, r.device, r.is_all_but, r.before FROM store.device_revocations r
+     WHERE r.user_slot = :slot AND r.number > :after ORDER BY r.number LIMIT {RevocationStatements.rowsLimit})
+    ORDER BY number LIMIT {RevocationStatements.rowsLimit}
 ) r ON true
 ORDER BY r.number

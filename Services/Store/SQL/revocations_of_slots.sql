@@ -4,5 +4,5 @@
 --
 -- > slot   smallint
 -- > number bigint
-SELECT s.slot, coalesce((SELECT max(r.number) FROM store.revocations r WHERE r.user_slot = s.slot), 0) AS number
+SELECT s.slot, {last_revocation(user_slot => s.slot)} AS number
 FROM unnest(:slots) AS s (slot)

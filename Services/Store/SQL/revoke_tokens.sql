@@ -9,8 +9,7 @@
 -- > is_moved boolean
 WITH moved AS (
     INSERT INTO store.revocations AS r (user_slot, user_id, number, before)
-    SELECT :user_slot, :user,
-        1 + coalesce((SELECT max(o.number) FROM store.revocations o WHERE o.user_slot = :user_slot), 0), :before
+    SELECT :user_slot, :user, 1 + {last_revocation}, :before
     ON CONFLICT (user_id, user_slot) DO UPDATE SET number = excluded.number, before = excluded.before
     WHERE r.before < excluded.before
     RETURNING r.number, r.before

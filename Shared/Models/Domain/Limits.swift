@@ -17,6 +17,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var draftsPerUser: Int?
     /// The users that one user may block. Absent from a server without blocks.
     public var blockedUsers: Int?
+    /// The devices of a user that are listed. Absent from a server without that list.
+    public var devicesPerUser: Int?
     /// The requests of direct conversations that a user is shown, and as many of groups. Absent, like what follows, from a
     /// server without requests.
     public var waitingRequests: Int?

@@ -1,0 +1,6 @@
+-- The last number of a revocation in a slot, of users or of devices.
+--
+-- :user_slot
+greatest(
+    coalesce((SELECT max(o.number) FROM store.revocations o WHERE o.user_slot = :user_slot), 0),
+    coalesce((SELECT max(o.number) FROM store.device_revocations o WHERE o.user_slot = :user_slot), 0))
