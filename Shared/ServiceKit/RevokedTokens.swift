@@ -75,7 +75,7 @@ public final class RevokedTokens {
         func isOlder(_ known: KnownRevocation?) -> Bool { known.map { $0.before < revocation.before } ?? true }
         if let scope = revocation.scope {
             guard isOlder(ofDevices[revocation.user]?[scope]) else { return }
-            if case .allBut(let device) = scope { forget(revocation.user, but: device, before: revocation.before) }
+            if scope.isAllBut { include(in: revocation) }
             ofDevices[revocation.user, default: [:]][scope] = known
         } else {
             guard isOlder(revocations[revocation.user]) else { return }
@@ -84,11 +84,19 @@ public final class RevokedTokens {
         onRevoked(revocation.user)
     }
 
-    /// Forgets what a revocation of all other devices includes, as the store does (`end_devices.sql`).
-    private func forget(_ user: UserID, but device: DeviceID, before: Timestamp) {
-        ofDevices[user] = ofDevices[user]?.filter { scope, known in
-            scope.isAllBut || scope.device == device || known.before > before
+    /// Forgets what a revocation of all but a device includes. What is left of others of the kind is about this device
+    /// (`end_devices.sql`).
+    private func include(in revocation: Revocation) {
+        guard let device = revocation.scope?.device, let all = ofDevices[revocation.user] else { return }
+        let included = all.filter { $0.device != device && $1.before <= revocation.before }
+        var rest = all.filter { included[$0.key] == nil }
+        let others = included.filter(\.key.isAllBut).map(\.value)
+        if let latest = others.max(by: { $0.before < $1.before }),
+            rest[.only(device)].map({ $0.before < latest.before }) ?? true
+        {
+            rest[.only(device)] = latest
         }
+        ofDevices[revocation.user] = rest
     }
 
     /// Removes revocations for which no valid token can exist any more. The revocation time may be slightly ahead of

@@ -147,6 +147,32 @@ import Wire
         #expect(!revoked.refuses(tokensOf: anna, issuedAt: before) && revoked.count == 0)
     }
 
+    @Test("whatever devices end each other, what was ended is refused, and few rows are kept", arguments: 0..<20)
+    @Reactor func devices(seed: UInt64) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        var random = SeededRandom(seed: seed)
+        let revoked = RevokedTokens(bus: system.fanouts[0].bus, longestLifetime: nil)
+        let anna = UserID("anna")!, devices = ["phone", "tablet", "television"]
+        func moment(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: seconds * 1000) }
+        var all: [(scope: DeviceScope, before: Timestamp)] = []
+        for number in 1...20 {
+            let device = DeviceID(devices.randomElement(using: &random)!)!
+            let scope = DeviceScope(device, isAllBut: .random(using: &random))
+            // Clocks differ: times do not only grow.
+            let before = moment(.random(in: 0...3, using: &random) + Int64(number))
+            all.append((scope, before))
+            revoked.insert(Revocation(number: Int64(number), anna, before: before, scope))
+            for device in devices + [nil] {
+                for issued in 0...30 {
+                    let isEnded = all.contains { $0.scope.contains(device) && moment(Int64(issued)) <= $0.before }
+                    #expect(revoked.refuses(tokensOf: anna, on: device, issuedAt: moment(Int64(issued))) == isEnded)
+                }
+            }
+        }
+        #expect(revoked.count <= 2 * devices.count)
+    }
+
     @Test("a token is refused by the first rule that it breaks, and by none while it is valid")
     @Reactor func refusals() async throws {
         let system = try await TestSystem()

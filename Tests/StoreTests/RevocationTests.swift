@@ -127,6 +127,31 @@ struct RevocationTests {
             ])
     }
 
+    @Test("what was ended stays so when another device ends all others, which always works and leaves two rows")
+    @Reactor func allOthersInTurn() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let phone = DeviceID("phone")!, tablet = DeviceID("tablet")!
+        for number in 0..<ContractLimits.devicesPerUser {
+            _ = try #require(try await end(.only(DeviceID("device-\(number)")!), before: moment(1), in: store))
+        }
+        #expect(try await end(.only(phone), before: moment(1), in: store) == nil)
+        let last = try #require(try await end(.allBut(phone), before: moment(10), in: store)).number
+        #expect(try await end(.allBut(tablet), before: moment(20), in: store)?.number == last + 2)
+        #expect(try await end(.allBut(tablet), before: moment(15), in: store)?.before == moment(20))
+        #expect(
+            try await revocations(of: bob.slot, after: 0, in: store).1 == [
+                Revocation(number: last + 1, bob, before: moment(10), .only(tablet)),
+                Revocation(number: last + 2, bob, before: moment(20), .allBut(tablet)),
+            ])
+        #expect(try await end(.allBut(phone), before: moment(30), in: store)?.number == last + 4)
+        #expect(
+            try await revocations(of: bob.slot, after: last + 2, in: store).1 == [
+                Revocation(number: last + 3, bob, before: moment(20), .only(phone)),
+                Revocation(number: last + 4, bob, before: moment(30), .allBut(phone)),
+            ])
+    }
+
     @Test("a process that does not know devices gets as many revocations, none of which applies to a token")
     @Reactor func before() async throws {
         let store = try await StoreUnderTest()

@@ -7,7 +7,8 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Reports revoked tokens, of users and of devices, to the edges: each revocation at once, and the last number of each owned slot every second.
+/// Reports revoked tokens, of users and of devices, to the edges: each revocation at once, and the last number of each
+/// owned slot every second.
 @Reactor
 final class Revocations {
     /// The maximum delay until an edge learns of a revocation whose announcement it missed.
