@@ -112,6 +112,19 @@ public final class Parley: Sendable {
         conversation(try await engine.direct(with: user))
     }
 
+    // MARK: Invitations
+
+    /// What an invitation's code tells before one joins. It is refused (404) where the code opens nothing to this user: say that
+    /// the link does not work, and not why.
+    public func invitation(_ code: String) async throws(ParleyError) -> InvitationPreview {
+        try await engine.ask(.invitation(code))
+    }
+
+    /// Joins the group of an invitation; a member just gets the group. Repeat it after `ParleyError.unreachable`.
+    public func join(by code: String) async throws(ParleyError) -> Talk {
+        conversation(try await engine.join(by: code))
+    }
+
     // MARK: Requests
 
     /// The conversations that people whom the user does not know brought them into, and that the user has not decided about, the
@@ -148,6 +161,18 @@ public final class Parley: Sendable {
         let new = RequestBody.NewSettings(readReceipts: readReceipts.map(\.choice), presence: presence.map(\.choice))
         try await engine.write(.settings(new), in: nil)
     }
+
+    // MARK: Devices
+
+    /// Where the user has begun sessions, asked of the server: the devices that their tokens name (claim `dev`), the one seen last
+    /// first.
+    public func devices() async throws(ParleyError) -> [Device] { try await engine.ask(.devices).devices }
+
+    /// Ends a device: its tokens that were issued up to now are refused. This one can be ended, too.
+    public func endDevice(_ name: String) async throws(ParleyError) { try await engine.endDevice(name) }
+
+    /// Ends all devices but this one. It is refused (409) where the token names no device.
+    public func endOtherDevices() async throws(ParleyError) { try await engine.endOtherDevices() }
 
     // MARK: Blocking
 

@@ -245,6 +245,28 @@ public struct Talk: Sendable, Identifiable {
     /// Ends a ban, without bringing the user back. Owners and admins do this.
     public func liftBan(of user: UserID) async throws(ParleyError) { try await engine.write(.liftBan(user), in: id) }
 
+    /// Makes an invitation, as whoever may add members does. Its `code` is told this once, and belongs into a link of the
+    /// application, for `Parley.join(by:)`.
+    ///
+    /// After `ParleyError.unreachable` the invitation may be there all the same, without a code that anybody knows: `invitations`
+    /// has it then.
+    /// - Parameters:
+    ///   - end: from when on it is good no more; nil: never.
+    ///   - uses: how many may join by it; nil: as many as the group has room for.
+    public func invite(until end: Timestamp? = nil, uses: Int? = nil) async throws(ParleyError) -> Invitation {
+        try await engine.invite(into: id, until: end, uses: uses)
+    }
+
+    /// The invitations that are good, asked of the server: all for owners and admins, and one's own for members.
+    public func invitations() async throws(ParleyError) -> [Invitation] {
+        try await engine.ask(.invitations(into: id)).invitations
+    }
+
+    /// Makes an invitation good no more.
+    public func revoke(_ invitation: InvitationID) async throws(ParleyError) {
+        try await engine.revoke(invitation, into: id)
+    }
+
     /// Leaves the group. What was seen can still be read.
     public func leave() async throws(ParleyError) {
         guard let user = await parley.userId else { throw .unreachable }

@@ -117,6 +117,15 @@ extension InquirySubject {
         case .profile(let user): HTTPForm(.get, profilesPath([user], []))
         case .putProfile(let new, let key): HTTPForm(.put, "/v1/profile", new, idempotencyKey: key)
         case .direct(let user): HTTPForm(.post, "/v1/conversations", RequestBody.NewConversation(directWith: user))
+        case .invitations(let id): HTTPForm(.get, conversationPath(id) + "/invitations")
+        case .invite(let id, let new): HTTPForm(.post, conversationPath(id) + "/invitations", new)
+        case .revokeInvitation(let id, let invitation, let key):
+            HTTPForm(.delete, conversationPath(id) + "/invitations/\(invitation)", idempotencyKey: key)
+        case .invitation(let code): HTTPForm(.get, "/v1/invitations/" + encoded(code))
+        case .join(let code, let key): HTTPForm(.post, "/v1/invitations/" + encoded(code), idempotencyKey: key)
+        case .devices: HTTPForm(.get, "/v1/devices")
+        case .endDevice(let name): HTTPForm(.delete, "/v1/devices/" + encoded(name))
+        case .endOtherDevices: HTTPForm(.delete, "/v1/devices")
         }
     }
 }

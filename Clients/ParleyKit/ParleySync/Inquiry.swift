@@ -6,6 +6,17 @@ package struct Inquiry<Response: Decodable & Sendable>: Sendable {
     package let subject: InquirySubject
 
     private init(_ subject: InquirySubject) { self.subject = subject }
+
+    /// Reads the body of a response of 2xx.
+    package func response(_ body: Data) throws -> Response {
+        if let nothing = NoContent() as? Response { return nothing }
+        return try JSONDecoder().decode(Response.self, from: body)
+    }
+}
+
+/// The response of what the server does and says nothing about.
+package struct NoContent: Decodable, Sendable {
+    package init() {}
 }
 
 package enum InquirySubject: Hashable, Sendable {
@@ -21,6 +32,14 @@ package enum InquirySubject: Hashable, Sendable {
     case putProfile(RequestBody.NewProfile, key: UUIDBytes)
     /// Creates the direct conversation with a user, or finds it.
     case direct(UserID)
+    case invitations(ConversationID)
+    case invite(ConversationID, RequestBody.NewInvitation)
+    case revokeInvitation(ConversationID, InvitationID, key: UUIDBytes)
+    case invitation(code: String)
+    case join(code: String, key: UUIDBytes)
+    case devices
+    case endDevice(String)
+    case endOtherDevices
 }
 
 extension Inquiry where Response == Message {
@@ -75,6 +94,33 @@ extension Inquiry where Response == FileLimits {
 
 extension Inquiry where Response == Conversation {
     package static func direct(with user: UserID) -> Self { Self(.direct(user)) }
+    package static func join(by code: String, key: UUIDBytes) -> Self { Self(.join(code: code, key: key)) }
+}
+
+extension Inquiry where Response == InvitationList {
+    package static func invitations(into conversation: ConversationID) -> Self { Self(.invitations(conversation)) }
+}
+
+extension Inquiry where Response == Invitation {
+    package static func invite(into conversation: ConversationID, _ new: RequestBody.NewInvitation) -> Self {
+        Self(.invite(conversation, new))
+    }
+}
+
+extension Inquiry where Response == InvitationPreview {
+    package static func invitation(_ code: String) -> Self { Self(.invitation(code: code)) }
+}
+
+extension Inquiry where Response == DeviceList {
+    package static var devices: Self { Self(.devices) }
+}
+
+extension Inquiry where Response == NoContent {
+    package static func revoke(_ id: InvitationID, into conversation: ConversationID, key: UUIDBytes) -> Self {
+        Self(.revokeInvitation(conversation, id, key: key))
+    }
+    package static func endDevice(_ name: String) -> Self { Self(.endDevice(name)) }
+    package static var endOtherDevices: Self { Self(.endOtherDevices) }
 }
 
 extension Inquiry where Response == ProfileList {

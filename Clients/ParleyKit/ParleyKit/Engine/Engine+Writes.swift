@@ -169,7 +169,14 @@ extension Engine {
     /// Finds the direct conversation with a user in the copy, or has the server create it.
     func direct(with user: UserID) async throws(ParleyError) -> ConversationID {
         if let store, let known = try? store.directConversation(with: user) { return known }
-        let conversation = try await ask(.direct(with: user))
+        try keepNew(try await ask(.direct(with: user)))
+    }
+
+    func join(by code: String) async throws(ParleyError) -> ConversationID {
+        try keepNew(try await ask(.join(by: code, key: identifiers.key())))
+    }
+
+    private func keepNew(_ conversation: Conversation) throws(ParleyError) -> ConversationID {
         // Of one that the copy has, the stream has told at least as much.
         if (try? store?.conversation(conversation.id)) == nil {
             try keep([.conversation(conversation, follows: false)])
@@ -177,6 +184,26 @@ extension Engine {
         handle([.created(conversation.id)])
         return conversation.id
     }
+
+    // MARK: Invitations
+
+    func invite(
+        into id: ConversationID, until end: Timestamp?, uses: Int?
+    ) async throws(ParleyError) -> Invitation {
+        let new = RequestBody.NewInvitation(
+            id: InvitationID(identifiers.uuid(at: clock.timestamp)), expiresAt: end, maxUses: uses)
+        return try await ask(.invite(into: id, new))
+    }
+
+    func revoke(_ invitation: InvitationID, into id: ConversationID) async throws(ParleyError) {
+        _ = try await ask(.revoke(invitation, into: id, key: identifiers.key()))
+    }
+
+    // MARK: Devices
+
+    func endDevice(_ name: String) async throws(ParleyError) { _ = try await ask(.endDevice(name)) }
+
+    func endOtherDevices() async throws(ParleyError) { _ = try await ask(.endOtherDevices) }
 
     // MARK: Comparing
 

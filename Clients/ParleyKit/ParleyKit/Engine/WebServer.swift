@@ -25,7 +25,7 @@ package struct WebServer: Server {
     }
 
     package func ask<Response>(_ inquiry: Inquiry<Response>, token: String) async -> Result<Response, CallFailure> {
-        await send(inquiry.subject.form, token) { try JSONDecoder().decode(Response.self, from: $0) }
+        await send(inquiry.subject.form, token) { try inquiry.response($0) }
     }
 
     package func carryOut(
