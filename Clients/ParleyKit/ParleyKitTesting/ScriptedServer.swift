@@ -20,6 +20,8 @@ package struct ScriptedServer: Sendable {
         var permissions = Permissions()
         /// Who was removed by somebody else.
         var bans: [UserID: Ban] = [:]
+        /// With their codes.
+        var invitations: [InvitationID: Invitation] = [:]
         var deliveredSeq: [UserID: Int64] = [:]
         var readSeq: [UserID: Int64] = [:]
         var statusVersion: Int64 = 0
@@ -28,6 +30,7 @@ package struct ScriptedServer: Sendable {
         var asked: [UserID: Asked] = [:]
 
         var lastSeq: Int64 { Int64(log.count) }
+        var title: String? { log.last { $0.kind == .conversationRenamed || $0.kind == .conversationCreated }?.title }
         /// In a direct conversation also who has blocked the other, as that one sees it.
         var members: [UserID] { stays.filter { kind == .direct || $0.value.last?.to == nil }.keys.sorted() }
     }
@@ -82,6 +85,7 @@ package struct ScriptedServer: Sendable {
         var profileVersion: Int64 = 0
         /// What writes with an `Idempotency-Key` were about.
         var outcomes: Set<UUIDBytes> = []
+        var devices: [Device] = []
 
         var useq: Int64 { changes.last?.useq ?? 0 }
     }
@@ -110,6 +114,10 @@ package struct ScriptedServer: Sendable {
     static let draftsPerUser = 2
 
     package init(logId: UUIDBytes) { self.logId = logId }
+
+    package mutating func setDevices(_ devices: [Device], of user: UserID) {
+        accounts[user, default: Account()].devices = devices
+    }
 
     package mutating func passTime(_ milliseconds: Int64) { clock += milliseconds }
 
@@ -695,7 +703,7 @@ extension ScriptedServer {
         rooms[id]!.roles[other] = .member
         rooms[id]!.bans[other] = nil
         show(seq, .memberAdded, in: id, by: user)
-        if !isNew || !ask(other, about: id, by: user) {
+        if !isNew || user == other || !ask(other, about: id, by: user) {
             tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
         }
         announce(seq, of: id)
@@ -1069,6 +1077,24 @@ extension ScriptedServer {
                 return .failure(Problem(.forbidden, "for owners and admins"))
             }
             return .success(BanPage(bans: room.bans.values.sorted { $0.userId < $1.userId }))
+        case .invitations(let id): return invitations(into: id, for: user)
+        case .invite(let id, let new): return invite(into: id, new, by: user)
+        case .revokeInvitation(let id, let invitation, _):
+            rooms[id]?.invitations[invitation] = nil
+            return .success(NoContent())
+        case .invitation(let code):
+            guard let (id, _) = opened(by: code, for: user), let room = rooms[id] else {
+                return .failure(Problem(.notFound, "code: it opens nothing"))
+            }
+            return .success(InvitationPreview(title: room.title, memberCount: room.members.count))
+        case .join(let code, _): return join(by: code, user)
+        case .devices: return .success(DeviceList(devices: accounts[user]?.devices ?? []))
+        case .endDevice(let name):
+            accounts[user]?.devices.removeAll { $0.deviceId == name }
+            return .success(NoContent())
+        case .endOtherDevices:
+            accounts[user]?.devices.removeAll { !$0.current }
+            return .success(NoContent())
         case .settings: return .success(SettingsInConversation(readReceipts: true, inherited: [.readReceipts]))
         case .direct(let other): return .success(direct(user, other))
         case .profile(let other):
@@ -1086,6 +1112,57 @@ extension ScriptedServer {
             }
             return .success(digest)
         }
+    }
+
+    private func mayInvite(_ user: UserID, into id: ConversationID) -> Bool {
+        guard let room = rooms[id], room.kind == .group, isMember(user, id) else { return false }
+        return room.permissions.addMembers.include(Open.known(room.roles[user] ?? .member))
+    }
+
+    private func invitations(into id: ConversationID, for user: UserID) -> Result<any Sendable, Problem> {
+        guard let room = rooms[id], isMember(user, id) else { return .failure(Problem(.forbidden, "for members")) }
+        let shown = room.invitations.values.filter { $0.creatorId == user || room.roles[user] != .member }
+        let listed = shown.filter(isGood).sorted { $0.createdAt < $1.createdAt }.map { invitation in
+            var invitation = invitation
+            invitation.code = nil
+            return invitation
+        }
+        return .success(InvitationList(invitations: listed))
+    }
+
+    private func isGood(_ invitation: Invitation) -> Bool {
+        invitation.uses < invitation.maxUses ?? .max && now < invitation.expiresAt ?? .forever
+    }
+
+    private mutating func invite(
+        into id: ConversationID, _ new: RequestBody.NewInvitation, by user: UserID
+    ) -> Result<any Sendable, Problem> {
+        guard mayInvite(user, into: id) else { return .failure(Problem(.forbidden, "who may add members invites")) }
+        clock += 1
+        let invitation = Invitation(
+            id: new.id, code: "code of \(new.id)", creatorId: user, createdAt: now, expiresAt: new.expiresAt,
+            maxUses: new.maxUses)
+        rooms[id]!.invitations[new.id] = invitation
+        return .success(invitation)
+    }
+
+    private func opened(by code: String, for user: UserID) -> (ConversationID, InvitationID)? {
+        for (id, room) in rooms where room.bans[user] == nil {
+            let found = room.invitations.values.first { $0.code == code && isGood($0) && mayInvite($0.creatorId, into: id) }
+            if let found { return (id, found.id) }
+        }
+        return nil
+    }
+
+    private mutating func join(by code: String, _ user: UserID) -> Result<any Sendable, Problem> {
+        guard let (id, invitation) = opened(by: code, for: user) else {
+            return .failure(Problem(.notFound, "code: it opens nothing"))
+        }
+        if !isMember(user, id) {
+            rooms[id]!.invitations[invitation]!.uses += 1
+            add(user, to: id, by: user)
+        }
+        return .success(conversation(id, for: user)!)
     }
 
     private func receipts(

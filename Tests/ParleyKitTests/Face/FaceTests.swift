@@ -589,6 +589,47 @@ import Testing
         await member.close()
     }
 
+    @Test("whoever has the code of an invitation sees what it opens, joins by it, and writes; one that is revoked opens nothing")
+    func invitations() async throws {
+        let world = try FaceWorld()
+        let (member, outsider) = (try await world.connected(), try await world.connected(carla))
+        let talk = member.conversation(world.group)
+        #expect(await first(talk.info) { $0 != nil } != nil)
+        let invitation = try await talk.invite(uses: 2)
+        let code = try #require(invitation.code)
+        #expect(try await outsider.invitation(code).memberCount == 2)
+        #expect(try await talk.invitations().map(\.id) == [invitation.id])
+        let joined = try await outsider.join(by: code)
+        #expect(joined.id == world.group)
+        #expect(try await outsider.join(by: code).id == world.group, "again, and it is used once")
+        #expect(try await talk.invitations().map(\.uses) == [1])
+        #expect(await first(joined.info) { $0?.conversation.memberCount == 3 } != nil)
+        let message = try await joined.send("Thank you")
+        #expect(await first(talk.timeline()) { $0.rows.contains { $0.id == message } } != nil)
+        try await talk.revoke(invitation.id)
+        #expect(try await talk.invitations().isEmpty)
+        await #expect(throws: ParleyError.self) { try await outsider.invitation(code) }
+        await member.close()
+        await outsider.close()
+    }
+
+    @Test("devices are listed and ended, one or all others")
+    func devices() async throws {
+        let world = try FaceWorld()
+        let parley = try await world.connected()
+        let now = Timestamp(milliseconds: 1_750_000_000_000)
+        let devices = ["phone", "tablet", "television"].map {
+            Device(deviceId: $0, firstSeen: now, lastSeen: now, current: $0 == "phone")
+        }
+        world.network.withServer { $0.setDevices(devices, of: anna) }
+        #expect(try await parley.devices() == devices)
+        try await parley.endDevice("tablet")
+        #expect(try await parley.devices().map(\.deviceId) == ["phone", "television"])
+        try await parley.endOtherDevices()
+        #expect(try await parley.devices().map(\.deviceId) == ["phone"])
+        await parley.close()
+    }
+
     @Test("who answers accepts, and opening the conversation oneself does", arguments: [true, false])
     func answersRequests(sends: Bool) async throws {
         let (world, pair) = try asking()
