@@ -37,6 +37,14 @@ enum ChatUpdate {
     case settingsHere(ConversationID, SettingsInConversation?)
     /// Who was removed; nil: that cannot be had.
     case bans(ConversationID, [Ban]?)
+    /// The invitations of a group; nil: they cannot be had.
+    case invitations(ConversationID, [Invitation]?)
+    /// One was made, with its code.
+    case invited(ConversationID, Invitation)
+    /// What a code opens.
+    case invitation(String, InvitationPreview)
+    /// The user's devices; nil: they cannot be had.
+    case devices([Device]?)
     case revisions(MessageID, [Revision])
     /// To be told to the user.
     case notice(String)
@@ -116,6 +124,12 @@ enum ChatEffect: Equatable {
     case permit(GroupPermission, PermittedRoles)
     case loadBans
     case liftBan(UserID)
+    case loadInvitations, invite
+    case revoke(InvitationID)
+    /// By its code.
+    case lookAtInvitation(String), join(String)
+    case loadDevices, endOtherDevices
+    case endDevice(String)
     case set(readReceipts: Bool?, presence: Bool?)
     /// Blocks a user, or ends that.
     case block(UserID, Bool)

@@ -317,6 +317,16 @@ package final class ChatProgram {
             write { talk throws(ParleyError) in try await talk.permit(permission, to: roles) }
         case .loadBans: loadBans()
         case .liftBan(let user): write { talk throws(ParleyError) in try await talk.liftBan(of: user) }
+        case .loadInvitations: loadInvitations()
+        case .invite: invite()
+        case .revoke(let id):
+            write { talk throws(ParleyError) in try await talk.revoke(id) }
+            loadInvitations()
+        case .lookAtInvitation(let code): look(at: code)
+        case .join(let code): begin { parley throws(ParleyError) in try await parley.join(by: code) }
+        case .loadDevices: showDevices { _ in }
+        case .endDevice(let name): showDevices { parley throws(ParleyError) in try await parley.endDevice(name) }
+        case .endOtherDevices: showDevices { parley throws(ParleyError) in try await parley.endOtherDevices() }
         case .leaveGroup: write { talk throws(ParleyError) in try await talk.leave() }
         case .removeFromList: write { talk throws(ParleyError) in try await talk.removeFromList() }
         case .setReadReceiptsHere(let choice):
@@ -418,6 +428,52 @@ package final class ChatProgram {
             } catch {
                 await apply(.bans(talk.id, nil))
                 throw error
+            }
+        }
+    }
+
+    private func loadInvitations() {
+        write { [self] talk throws(ParleyError) in
+            do throws(ParleyError) {
+                await apply(.invitations(talk.id, try await talk.invitations()))
+            } catch {
+                await apply(.invitations(talk.id, nil))
+                throw error
+            }
+        }
+    }
+
+    private static let invitationDays: Int64 = 7
+
+    private func invite() {
+        write { [self] talk throws(ParleyError) in
+            let end = Timestamp(milliseconds: Timestamp.now.milliseconds + Self.invitationDays * 86_400_000)
+            await apply(.invited(talk.id, try await talk.invite(until: end)))
+        }
+        loadInvitations()
+    }
+
+    private func look(at code: String) {
+        Reactor.spawn { [self, parley] in
+            do throws(ParleyError) {
+                apply(.invitation(code, try await parley.invitation(code)))
+            } catch .refused(let problem) where problem.code == .known(.notFound) {
+                apply(.notice("This invitation is not good any more."))
+            } catch {
+                apply(.notice(error.sentence))
+            }
+        }
+    }
+
+    /// Does something with the user's devices, and shows which there are then.
+    private func showDevices(after body: @escaping @Sendable (Parley) async throws(ParleyError) -> Void) {
+        act.yield { [self, parley] in
+            do throws(ParleyError) {
+                try await body(parley)
+                apply(.devices(try await parley.devices()))
+            } catch {
+                apply(.devices(nil))
+                apply(.notice(error.sentence))
             }
         }
     }

@@ -43,6 +43,7 @@ extension ChatScreen {
         case (.permissions(let index), _): effects = permit(key, index, entry.conversation, &panel)
         case (.bans(let bans?, let index), _): effects = lift(key, bans, index, &panel)
         case (.bans(nil, _), _): break
+        case (.invitations(let step), _): effects = invite(key, step, &panel)
         }
         focus = .details(panel)
         return effects
@@ -75,18 +76,23 @@ extension ChatScreen {
     }
 
     private static let groupKeys: [(key: String, action: GroupAction, text: String)] = [
-        ("a", .addMembers, "add"), ("e", .rename, "title"), (adminKey, .changeRoles, "admin"),
+        ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"), (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
         ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 
     private static let adminKey = "m"
+    private static let inviteKey = "i"
 
     private mutating func begin(_ action: GroupAction, _ key: String, _ panel: DetailsPanel) -> [ChatEffect] {
         var panel = panel
         let member = talk?.members.first { $0.userId == panel.marked }
         switch action {
         case .rename: panel.step = .title(TextEditor(talk.flatMap { entry(of: $0.id) }?.conversation.title ?? ""))
+        case .addMembers where key == Self.inviteKey:
+            panel.step = .invitations(InvitationsStep())
+            focus = .details(panel)
+            return [.loadInvitations]
         case .addMembers: panel.step = .adding(TextEditor())
         case .leave: panel.step = .leaving
         case .removeMembers:
@@ -147,6 +153,23 @@ extension ChatScreen {
         return []
     }
 
+    private func invite(_ key: Key, _ step: InvitationsStep, _ panel: inout DetailsPanel) -> [ChatEffect] {
+        var step = step
+        let count = step.invitations?.count ?? 0
+        defer { panel.step = .invitations(step) }
+        switch key {
+        case .up, .text("k"): step.index = max(0, step.index - 1)
+        case .down, .text("j"): step.index = max(0, min(count - 1, step.index + 1))
+        case .text("n"): return [.invite]
+        case .text("x"):
+            guard let invitations = step.invitations, invitations.indices.contains(step.index) else { break }
+            step.code = nil
+            return [.revoke(invitations[step.index].id)]
+        default: break
+        }
+        return []
+    }
+
     private mutating func rename(
         _ conversation: Conversation, _ text: String, _ panel: inout DetailsPanel
     ) -> [ChatEffect] {
@@ -202,6 +225,7 @@ extension ChatScreen {
         case .removing, .leaving: return "y yes  Esc no"
         case .permissions: return "↑ ↓ choose  Enter changes  Esc back"
         case .bans: return "↑ ↓ choose  Enter allows back  Esc back"
+        case .invitations: return "n new, good for a week  ↑ ↓ choose  x ends one  Esc back"
         }
     }
 
@@ -222,6 +246,7 @@ extension ChatScreen {
         switch panel.step {
         case .permissions(let index): return lines + permissionLines(entry.conversation, index)
         case .bans(let bans, let index): return lines + banLines(bans, index)
+        case .invitations(let step): return lines + invitationLines(step)
         default: break
         }
         let marked = talk.members.firstIndex { $0.userId == panel.marked } ?? 0
@@ -255,6 +280,7 @@ extension ChatScreen {
         case .leaving: Line(" Leave the group?  y yes  Esc no", .warning)
         case .permissions: Line(" Who may do what", .bold)
         case .bans: Line(" Removed: only owners and admins bring them back", .bold)
+        case .invitations: Line(" Invitations: whoever has the link of one may join", .bold)
         }
     }
 
@@ -290,6 +316,30 @@ extension ChatScreen {
         }
     }
 
+    private func invitationLines(_ step: InvitationsStep) -> [Line] {
+        let code = step.code.map { code in
+            [
+                Line(" The link of the new one, which is shown this once:", .dim),
+                Line(" " + InvitationLink.text(code), .good), Line(),
+            ]
+        }
+        return (code ?? []) + invitationRows(step, height: max(1, membersHeight - (code?.count ?? 0)))
+    }
+
+    private func invitationRows(_ step: InvitationsStep, height: Int) -> [Line] {
+        guard let invitations = step.invitations else { return [Line(" Loading…", .dim)] }
+        if invitations.isEmpty { return [Line(" None. n makes one.", .dim)] }
+        let start = step.index / height * height
+        return invitations.enumerated().dropFirst(start).prefix(height).map { number, invitation in
+            var left = Line(number == step.index ? "▌" : " ", .own)
+            left.append("by \(called(invitation.creatorId))", number == step.index ? .bold : .plain)
+            let uses = invitation.maxUses.map { "\(invitation.uses) of \($0) joined" } ?? "\(invitation.uses) joined"
+            let end = invitation.expiresAt.map { "until \(maker.times.dayName($0, now: now))" }
+            let right = [uses, end].compactMap(\.self).joined(separator: " · ")
+            return Line.between(left, Line(right + " ", .dim), width: talkWidth)
+        }
+    }
+
     private func line(of member: Membership, isMarked: Bool) -> Line {
         var left = Line(isMarked ? "▌" : " ", .own)
         left.append(called(member.userId), isMarked ? .bold : .plain)
@@ -309,8 +359,30 @@ extension ChatScreen {
         switch panel.step {
         case .title(let editor): field(editor, row: Self.titleRow, left: left)
         case .adding(let editor): field(editor, row: Self.stepRow, left: left)
-        case .looking, .removing, .leaving, .permissions, .bans: nil
+        case .looking, .removing, .leaving, .permissions, .bans, .invitations: nil
         }
+    }
+
+    // MARK: Joining
+
+    mutating func press(_ key: Key, in panel: JoiningPanel) -> [ChatEffect] {
+        switch key {
+        case .enter, .text("y"):
+            leavePanel()
+            return [.join(panel.code)]
+        case .escape, .text("n"): leavePanel()
+        default: break
+        }
+        return []
+    }
+
+    func lines(of panel: JoiningPanel) -> [Line] {
+        let title = panel.preview.title.map { HarmlessText.line($0) } ?? "A group"
+        let count = panel.preview.memberCount
+        return [
+            Line(" An invitation", .bar).fitted(to: talkWidth, filling: .bar), Line(), Line(" " + title, .bold),
+            Line(" \(count) \(count == 1 ? "member" : "members")", .dim), Line(), Line(" Join?  y yes  Esc no"),
+        ]
     }
 
     // MARK: Settings
@@ -318,7 +390,12 @@ extension ChatScreen {
     mutating func press(_ key: Key, in panel: SettingsPanel) -> [ChatEffect] {
         var panel = panel
         if panel.name != nil { return write(key, &panel) }
+        if let step = panel.devices { return press(key, in: step, of: panel) }
         switch key {
+        case .text("v"):
+            panel.devices = DevicesStep()
+            focus = .settings(panel)
+            return [.loadDevices]
         case .text("e"): panel.name = TextEditor(names.name(of: user).map { HarmlessText.line($0) } ?? "")
         case .escape, .tab:
             leavePanel()
@@ -338,6 +415,32 @@ extension ChatScreen {
         return []
     }
 
+    private mutating func press(_ key: Key, in step: DevicesStep, of panel: SettingsPanel) -> [ChatEffect] {
+        var (step, panel) = (step, panel)
+        var effects: [ChatEffect] = []
+        switch key {
+        case .text("y") where step.endsOthers:
+            step = DevicesStep()
+            effects = [.endOtherDevices]
+        case _ where step.endsOthers: step.endsOthers = false
+        case .escape, .tab:
+            panel.devices = nil
+            focus = .settings(panel)
+            return []
+        case .up, .text("k"): step.index = max(0, step.index - 1)
+        case .down, .text("j"): step.index = max(0, min((step.devices?.count ?? 0) - 1, step.index + 1))
+        case .text("o"): step.endsOthers = step.devices != nil
+        case .text("x"):
+            guard let devices = step.devices, devices.indices.contains(step.index) else { break }
+            effects = [.endDevice(devices[step.index].deviceId)]
+            step.devices = nil
+        default: break
+        }
+        panel.devices = step
+        focus = .settings(panel)
+        return effects
+    }
+
     /// The user's own name is being written.
     private mutating func write(_ key: Key, _ panel: inout SettingsPanel) -> [ChatEffect] {
         var effects: [ChatEffect] = []
@@ -354,7 +457,11 @@ extension ChatScreen {
     }
 
     func keys(of panel: SettingsPanel) -> String {
-        panel.name == nil ? "↑ ↓ choose  Enter changes  e your name  Esc back" : "Enter sets your name  Esc back"
+        if let step = panel.devices {
+            return step.endsOthers ? "y yes  Esc no" : "↑ ↓ choose  x ends one  o ends all others  Esc back"
+        }
+        return panel.name == nil
+            ? "↑ ↓ choose  Enter changes  e your name  v devices  Esc back" : "Enter sets your name  Esc back"
     }
 
     private static let nameRow = 2
@@ -370,6 +477,7 @@ extension ChatScreen {
 
     func lines(of panel: SettingsPanel) -> [Line] {
         let head = Line(" Settings of \(user.name)", .bar).fitted(to: talkWidth, filling: .bar)
+        if let step = panel.devices { return [head, Line()] + deviceLines(step) }
         guard let settings else {
             return [head, Line(), nameLine(panel), Line(" They are not known before the server is heard.", .dim)]
         }
@@ -388,6 +496,24 @@ extension ChatScreen {
                 return [line] + wrapped(row.meaning, width: talkWidth - 4).map { Line("   " + $0, .dim) } + [Line()]
             }
         return choices + blockedLines(panel, height: max(2, bodyHeight - choices.count))
+    }
+
+    private func deviceLines(_ step: DevicesStep) -> [Line] {
+        let title =
+            step.endsOthers
+            ? Line(" End all devices but this one?  y yes  Esc no", .warning)
+            : Line(" Devices: one that is ended has to sign in again", .bold)
+        guard let devices = step.devices else { return [title, Line(" Loading…", .dim)] }
+        if devices.isEmpty { return [title, Line(" None that has a name (dev in its token).", .dim)] }
+        let height = max(1, bodyHeight - 3)
+        let start = step.index / height * height
+        return [title]
+            + devices.enumerated().dropFirst(start).prefix(height).map { number, device in
+                var left = Line(number == step.index ? "▌" : " ", .own)
+                left.append(HarmlessText.line(device.deviceId), number == step.index ? .bold : .plain)
+                let seen = device.current ? "this device" : "seen \(maker.times.brief(device.lastSeen, now: now))"
+                return Line.between(left, Line(seen + " ", .dim), width: talkWidth)
+            }
     }
 
     /// Whom the user has blocked, page by page.

@@ -52,7 +52,17 @@ extension ChatScreen {
 
     private func bottomLine() -> Line {
         if let notice { return Line(" " + notice, .warning).fitted(to: size.columns) }
-        return Line(" " + keys, .dim).fitted(to: size.columns)
+        return Line(" " + fitted(keys), .dim).fitted(to: size.columns)
+    }
+
+    /// Leaves out keys before the last one where there is no room for all: the help has them.
+    private func fitted(_ keys: String) -> String {
+        let room = size.columns - 2
+        guard keys.count > room else { return keys }
+        var parts = keys.split(separator: "  ")
+        let end = ["F1 more", parts.removeLast()]
+        while !parts.isEmpty, (parts + end).joined(separator: "  ").count > room { parts.removeLast() }
+        return (parts + end).joined(separator: "  ")
     }
 
     private var keys: String {
@@ -67,6 +77,7 @@ extension ChatScreen {
         case .tapback, .deletion: "Esc back"
         case .search: "type words  ↑ ↓ choose  Enter show  Esc back"
         case .beginning: "Tab next field  Enter begin  Esc back"
+        case .joining: "y join  Esc back"
         case .help: "any key goes back"
         case .details(let panel): keys(of: panel)
         case .settings(let panel): keys(of: panel)
@@ -173,6 +184,7 @@ extension ChatScreen {
             switch focus {
             case .search(let panel): lines(of: panel)
             case .beginning(let panel): lines(of: panel)
+            case .joining(let panel): lines(of: panel)
             case .help: helpLines()
             case .details(let panel): lines(of: panel)
             case .settings(let panel): lines(of: panel)
@@ -313,7 +325,7 @@ extension ChatScreen {
         case .settings(let panel): return cursor(in: panel, left: left)
         case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
-        case .list, .messages, .tapback, .deletion, .help, .revisions: return nil
+        case .list, .messages, .tapback, .deletion, .help, .revisions, .joining: return nil
         }
     }
 
@@ -377,7 +389,7 @@ extension ChatScreen {
         [
             Line(" New conversation", .bar).fitted(to: talkWidth, filling: .bar), Line(),
             fieldLine("With", panel.names, isActive: !panel.isAtTitle),
-            Line("         names with spaces between them", .dim),
+            Line("         names with spaces between them, or the link of an invitation", .dim),
             fieldLine("Title", panel.title, isActive: panel.isAtTitle),
             Line("         makes a group also of two", .dim), Line(), Line(panel.problem.map { " \($0)" } ?? "", .bad),
         ]

@@ -14,6 +14,7 @@ extension ChatScreen {
         case .deletion: return pressForDeletion(key)
         case .search(let panel): return press(key, in: panel)
         case .beginning(let panel): return press(key, in: panel)
+        case .joining(let panel): return press(key, in: panel)
         case .details(let panel): return press(key, in: panel)
         case .settings(let panel): return press(key, in: panel)
         case .revisions(let panel): return press(key, in: panel)
@@ -469,7 +470,8 @@ extension ChatScreen {
         case .tab, .backTab, .up, .down: panel.isAtTitle.toggle()
         case .enter:
             if let effect = panel.effect(for: user) {
-                leavePanel()
+                // What an invitation opens is shown first.
+                if case .lookAtInvitation = effect { focus = .beginning(panel) } else { leavePanel() }
                 return [effect]
             }
         default:

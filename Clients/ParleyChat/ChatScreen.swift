@@ -10,6 +10,7 @@ struct ChatScreen {
         case list, composer, messages
         case search(SearchPanel)
         case beginning(NewConversationPanel)
+        case joining(JoiningPanel)
         /// What to do with the selected message.
         case tapback, deletion
         case help
@@ -119,6 +120,25 @@ struct ChatScreen {
             guard case .details(var panel) = focus, case .bans(_, let index) = panel.step else { break }
             panel.step = bans.map { .bans($0, min(index, max(0, $0.count - 1))) } ?? .looking
             focus = .details(panel)
+        case .invitations(let id, let invitations) where id == talk?.id:
+            guard case .details(var panel) = focus, case .invitations(var step) = panel.step else { break }
+            if let invitations { step.take(invitations) }
+            panel.step = invitations == nil ? .looking : .invitations(step)
+            focus = .details(panel)
+        case .invited(let id, let invitation) where id == talk?.id:
+            guard case .details(var panel) = focus, case .invitations(var step) = panel.step else { break }
+            step.code = invitation.code
+            panel.step = .invitations(step)
+            focus = .details(panel)
+        case .invitation(let code, let preview):
+            // The user may have turned to something else.
+            guard case .beginning(let panel) = focus, InvitationLink.code(in: panel.names.text) == code else { break }
+            focus = .joining(JoiningPanel(code: code, preview: preview))
+        case .devices(let devices):
+            guard case .settings(var panel) = focus, var step = panel.devices else { break }
+            if let devices { step.take(devices) }
+            panel.devices = devices == nil ? nil : step
+            focus = .settings(panel)
         case .revisions(let id, let revisions):
             guard case .revisions(var panel) = focus, panel.message == id else { break }
             panel.revisions = revisions
@@ -126,7 +146,8 @@ struct ChatScreen {
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.
-        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere, .bans:
+        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere, .bans,
+            .invitations, .invited:
             break
         }
         return []

@@ -35,6 +35,7 @@ struct NewConversationPanel: Equatable {
     mutating func effect(for user: UserID) -> ChatEffect? {
         do throws(WritingProblem) {
             problem = nil
+            if let code = InvitationLink.code(in: names.text) { return .lookAtInvitation(code) }
             let users = try WrittenText.users(names.text)
             if users.contains(user) { throw WritingProblem("You are in it anyway: name the others.") }
             let title = try WrittenText.title(title.text)
@@ -60,6 +61,7 @@ struct DetailsPanel: Equatable {
         case permissions(Int)
         /// Who was removed: nil until it is loaded; the one that is marked.
         case bans([Ban]?, Int)
+        case invitations(InvitationsStep)
     }
 
     var step = Step.looking
@@ -68,14 +70,64 @@ struct DetailsPanel: Equatable {
     var settings: SettingsInConversation?
 }
 
+/// The invitations of a group.
+struct InvitationsStep: Equatable {
+    /// Nil until they are loaded.
+    var invitations: [Invitation]?
+    /// The one that is marked.
+    var index = 0
+    /// The code of the one that was just made: it is told once.
+    var code: String?
+
+    mutating func take(_ invitations: [Invitation]) {
+        self.invitations = invitations
+        index = max(0, min(index, invitations.count - 1))
+    }
+}
+
+/// A link of an invitation: any address, or none, with the code in its fragment.
+enum InvitationLink {
+    private static let mark = "#invite="
+
+    static func text(_ code: String) -> String { mark + code }
+
+    /// Nil if the text is no link of an invitation.
+    static func code(in text: String) -> String? {
+        guard let mark = text.firstRange(of: mark) else { return nil }
+        return String(text[mark.upperBound...].prefix { !$0.isWhitespace && $0 != "&" })
+    }
+}
+
+/// A group that the user may join by a code.
+struct JoiningPanel: Equatable {
+    let code: String
+    let preview: InvitationPreview
+}
+
 /// The user's own settings.
 struct SettingsPanel: Equatable {
     var index = 0
     /// The user's own name, while it is being written.
     var name: TextEditor?
+    /// In place of the settings, once asked for.
+    var devices: DevicesStep?
 
     /// Behind them come those whom the user has blocked.
     static let choices = 2
+}
+
+/// The devices of the user.
+struct DevicesStep: Equatable {
+    /// Nil until they are loaded.
+    var devices: [Device]?
+    var index = 0
+    /// Whether to end all others is asked.
+    var endsOthers = false
+
+    mutating func take(_ devices: [Device]) {
+        self.devices = devices
+        index = max(0, min(index, devices.count - 1))
+    }
 }
 
 /// A file that is to be sent, with what is being written.

@@ -180,6 +180,76 @@ import Testing
         #expect(device.shows(" Members"), "the server was not heard")
     }
 
+    @Test("a link of an invitation is made, shown once, listed and ended by whoever may add members")
+    func invitations() {
+        var device = group(.member, Permissions(addMembers: .admins))
+        device.effects = []
+        device.press(.text("i"))
+        #expect(device.deeds().isEmpty && device.shows("Only admins of the group can do that."))
+        device = group(columns: 100)
+        device.effects = []
+        device.press(.text("i"))
+        #expect(device.deeds() == [.loadInvitations] && device.shows("Loading…"))
+        device.apply(.invitations(talkId(), []))
+        device.press(.text("n"))
+        #expect(device.deeds() == [.invite])
+        let invitation = Invitation(
+            id: InvitationID(UUIDBytes(high: 1, low: 2)), code: "abc-123", creatorId: anna, createdAt: at(0), maxUses: 3, uses: 1)
+        device.apply(.invited(talkId(), invitation))
+        device.apply(.invitations(talkId(), [invitation]))
+        #expect(device.shows("#invite=abc-123") && device.shows("1 of 3 joined"))
+        device.press(.text("x"))
+        #expect(device.deeds() == [.revoke(invitation.id)] && !device.shows("abc-123"))
+        device.apply(.invitations(talkId(), nil))
+        #expect(device.shows(" Members"), "the server was not heard")
+    }
+
+    @Test("who has the link of an invitation sees what it opens, and joins or not", arguments: [true, false])
+    func joining(joins: Bool) {
+        var device = Device([row(1)])
+        device.effects = []
+        device.press(.control("n"))
+        device.type("https://chat.example/#invite=abc-123")
+        device.press(.enter)
+        #expect(device.deeds() == [.lookAtInvitation("abc-123")] && device.shows("New conversation"))
+        device.apply(.invitation("other", InvitationPreview(title: "Other", memberCount: 2)))
+        #expect(!device.shows("Other"))
+        device.apply(.invitation("abc-123", InvitationPreview(title: "Walk", memberCount: 1)))
+        #expect(device.shows("Walk") && device.shows("1 member "))
+        device.press(joins ? .text("y") : .escape)
+        #expect(device.deeds() == (joins ? [.join("abc-123")] : []) && !device.shows("An invitation"))
+    }
+
+    @Test("the user's devices are listed and ended, one or all others")
+    func devices() {
+        var device = Device([row(1)])
+        device.apply(.settings(Settings(readReceipts: true, presence: true)))
+        device.effects = []
+        device.press(.control("o"), .text("v"))
+        #expect(device.deeds() == [.loadDevices] && device.shows("Loading…"))
+        let devices = ["phone", "tablet"].map {
+            Models.Device(deviceId: $0, firstSeen: at(0), lastSeen: at(0), current: $0 == "phone")
+        }
+        device.apply(.devices(devices))
+        #expect(device.text.contains { $0.contains("▌phone") && $0.contains("this device") })
+        device.press(.down, .text("x"))
+        #expect(device.deeds() == [.endDevice("tablet")] && device.shows("Loading…"))
+        device.apply(.devices(devices))
+        device.press(.text("o"), .text("n"), .text("o"))
+        #expect(device.shows("End all devices but this one?") && device.deeds().isEmpty)
+        device.press(.text("y"))
+        #expect(device.deeds() == [.endOtherDevices])
+        device.apply(.devices(nil))
+        #expect(device.shows("Read receipts"), "the server was not heard")
+    }
+
+    @Test("keys that have no room are left out whole, and the way back is not")
+    func keys() {
+        let device = group(.owner, columns: 80)
+        let keys = device.screen.frame().text.last ?? ""
+        #expect(keys.contains("a add  i invite") && keys.contains("F1 more  Esc back"))
+    }
+
     @Test("where only others may write, the composer says so, and keeps what was written")
     func readers() {
         var device = Device([row(1), row(2, by: anna)])
