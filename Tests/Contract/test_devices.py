@@ -5,7 +5,7 @@ import time
 import pytest
 
 from people import Person, new_id, open_socket
-from test_authentication import eventually
+from test_receipts import eventually
 from tokens import sign
 
 
