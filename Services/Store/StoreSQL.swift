@@ -162,11 +162,11 @@ extension SQLNames {
         .fragment("show_in_history", PackageResources.show_in_history_sql),
         .fragment("tell_user", PackageResources.tell_user_sql),
         .fragment("asks", PackageResources.asks_sql),
-        .fragment("last_revocation", PackageResources.last_revocation_sql),
         .fragment("may_ask", PackageResources.may_ask_sql),
         .fragment("is_told_of_request", PackageResources.is_told_of_request_sql),
         .fragment("write_result", PackageResources.write_result_sql),
         // Writes of users about themselves
+        .fragment("last_revocation", PackageResources.last_revocation_sql),
         .fragment("outcome_of_user", PackageResources.outcome_of_user_sql),
         .fragment("tell_of_change", PackageResources.tell_of_change_sql))
 }
