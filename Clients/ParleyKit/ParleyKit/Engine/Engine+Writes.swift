@@ -169,7 +169,7 @@ extension Engine {
     /// Finds the direct conversation with a user in the copy, or has the server create it.
     func direct(with user: UserID) async throws(ParleyError) -> ConversationID {
         if let store, let known = try? store.directConversation(with: user) { return known }
-        try keepNew(try await ask(.direct(with: user)))
+        return try keepNew(try await ask(.direct(with: user)))
     }
 
     func join(by code: String) async throws(ParleyError) -> ConversationID {
