@@ -443,11 +443,10 @@ package final class ChatProgram {
         }
     }
 
-    private static let invitationDays: Int64 = 7
-
+    /// Good for a week.
     private func invite() {
+        let end = Timestamp(milliseconds: Timestamp.now.milliseconds + 7 * 86_400_000)
         write { [self] talk throws(ParleyError) in
-            let end = Timestamp(milliseconds: Timestamp.now.milliseconds + Self.invitationDays * 86_400_000)
             await apply(.invited(talk.id, try await talk.invite(until: end)))
         }
         loadInvitations()
