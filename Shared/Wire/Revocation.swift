@@ -225,7 +225,8 @@ public struct RevocationEntry: WireCodable, Hashable {
         let user = try reader.optionalUser()
         let before = try reader.time()
         latest = user.map { [number] in Revocation(number: number, $0, before: before) }
-        guard user == nil, !reader.isAtEnd else { return }
+        // Of devices: no time is that early.
+        guard user == nil, before.milliseconds > 0 else { return }
         let owner = try reader.user()
         latest = Revocation(number: number, owner, before: before, try DeviceScope(from: &reader))
     }

@@ -1,6 +1,7 @@
 """Which devices a user has, and how one or all others are ended."""
 
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -28,14 +29,24 @@ class Device:
     def status(self) -> int:
         return self.call("GET", "/v1/settings").status_code
 
+    @contextmanager
     def session(self):
-        socket = open_socket(self.system)
-        socket.send(type="hello", token=self.token)
-        socket.expect("welcome")
-        return socket
+        with open_socket(self.system) as socket:
+            socket.send(type="hello", token=self.token)
+            socket.expect("welcome")
+            yield socket
+
+    def begin_session(self):
+        with self.session():
+            pass
 
     def devices(self) -> list[dict]:
         return self.call("GET", "/v1/devices").json()["devices"]
+
+
+@pytest.fixture
+def backend(new_person):
+    return new_person("backend", adm=True)
 
 
 @pytest.fixture
@@ -57,7 +68,7 @@ def test_devices_are_listed_that_began_a_session(phone, others):
     tablet, nameless = others
     assert phone.devices() == []
     for device in (tablet, nameless, phone):
-        device.session().close()
+        device.begin_session()
     eventually(lambda: len(phone.devices()) == 2)
     listed = {device["deviceId"]: device for device in phone.devices()}
     assert set(listed) == {"phone", "tablet 2/ä"}
@@ -135,8 +146,8 @@ def test_what_is_no_name_is_refused_by_name(phone, name):
 @pytest.mark.parametrize("name", ["x" * 129, "a\0b", ""])
 def test_a_device_of_such_a_name_has_sessions_and_is_not_listed(system, phone, name):
     odd = Device(system, phone.user, name)
-    odd.session().close()
-    phone.session().close()
+    odd.begin_session()
+    phone.begin_session()
     eventually(lambda: phone.devices())
     assert names(phone.devices()) == ["phone"]
     assert phone.call("DELETE", "/v1/devices").status_code == 204
@@ -144,7 +155,7 @@ def test_a_device_of_such_a_name_has_sessions_and_is_not_listed(system, phone, n
 
 
 def test_the_devices_of_who_is_erased_go(system, phone, backend):
-    phone.session().close()
+    phone.begin_session()
     eventually(lambda: phone.devices())
     assert backend.http.delete(f"/v1/users/{phone.user}").status_code in (200, 202)
     assert phone.call("GET", "/v1/devices").status_code == 401

@@ -65,7 +65,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(DropImport(conversation, receiptsAreGone: true), "conversation search imported"),
         Locked(EraseUser(alice), "alone"), Locked(RevokeTokens(alice, before: Timestamp(milliseconds: 0)), "alone"),
         Locked(EndDevices(alice, .only(DeviceID("phone")!), before: Timestamp(milliseconds: 0)), "alone"),
-        Locked(NoteDevice(alice, DeviceID("phone")!), "user"),
+        Locked(NoteDevice(alice, DeviceID("phone")!), "users"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),

@@ -238,8 +238,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     @Test("a truncated value is refused at every length", arguments: goldenBytes.indices)
     func truncated(index: Int) throws {
         let (value, _) = goldenBytes[index]
-        // A problem's detail extends to the end of its bytes, so only its code can be missing.
-        let shortest = value is Problem ? 1 : encoded(value).count
+        // A problem's detail extends to the end of its bytes, so only its code can be missing. Processes of before ask for
+        // revocations without the last byte.
+        let shortest = value is Problem ? 1 : encoded(value).count - (value is RevocationsQuery ? 1 : 0)
         for length in 0..<shortest { expectTruncated(value, at: length) }
     }
 

@@ -20,6 +20,8 @@ import Wire
             eraseUser             ingest
             eraseStep                             store
             sendWithAttachments   ingest
+            endDevices            ingest
+            noteDevice                            fanout
             listConversations     ingest
             conversation          ingest
             members               ingest
