@@ -21,7 +21,7 @@ import Wire
             eraseStep                             store
             sendWithAttachments   ingest
             endDevices            ingest
-            noteDevice                            fanout
+            noteDevice                                   fanout
             listConversations     ingest
             conversation          ingest
             members               ingest
