@@ -76,7 +76,8 @@ extension ChatScreen {
     }
 
     private static let groupKeys: [(key: String, action: GroupAction, text: String)] = [
-        ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"), (adminKey, .changeRoles, "admin"),
+        ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
+        (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
         ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]

@@ -151,6 +151,7 @@ def test_what_is_declined_ends_for_one_alone_until_they_accept(anna, ben):
 @pytest.mark.parametrize("comes_back", ["added by a friend", "asked again", "accepts what they had declined"])
 def test_who_was_only_asked_sees_the_last_time_alone(anna, ben, carla, comes_back):
     """What came in the times before is not theirs, live and read: open sessions know of one beginning."""
+
     def written() -> list:
         return [text for text in texts(anna, group) if text]  # Without who came and went.
 

@@ -194,7 +194,8 @@ import Testing
         device.press(.text("n"))
         #expect(device.deeds() == [.invite])
         let invitation = Invitation(
-            id: InvitationID(UUIDBytes(high: 1, low: 2)), code: "abc-123", creatorId: anna, createdAt: at(0), maxUses: 3, uses: 1)
+            id: InvitationID(UUIDBytes(high: 1, low: 2)), code: "abc-123", creatorId: anna, createdAt: at(0),
+            maxUses: 3, uses: 1)
         device.apply(.invited(talkId(), invitation))
         device.apply(.invitations(talkId(), [invitation]))
         #expect(device.shows("#invite=abc-123") && device.shows("1 of 3 joined"))

@@ -189,7 +189,9 @@ struct SearchTests {
         }
     }
 
-    @Test("who has left and come back finds by their new texts what was edited since, indexed or not", arguments: [true, false])
+    @Test(
+        "who has left and come back finds by their new texts what was edited since, indexed or not",
+        arguments: [true, false])
     @Reactor func returnedMembers(isIndexed: Bool) async throws {
         try await withTexts("apple one", "apple two") { store, ids in
             let bob = UserID("bob")!

@@ -1148,7 +1148,9 @@ extension ScriptedServer {
 
     private func opened(by code: String, for user: UserID) -> (ConversationID, InvitationID)? {
         for (id, room) in rooms where room.bans[user] == nil {
-            let found = room.invitations.values.first { $0.code == code && isGood($0) && mayInvite($0.creatorId, into: id) }
+            let found = room.invitations.values.first {
+                $0.code == code && isGood($0) && mayInvite($0.creatorId, into: id)
+            }
             if let found { return (id, found.id) }
         }
         return nil

@@ -67,7 +67,9 @@ final class SessionStarter {
     private func noteDevice(of session: Session) {
         guard let device = session.device.flatMap(DeviceID.init) else { return }
         let note = NoteDevice(session.user, device)
-        bus.request(.noteDevice, in: session.user.slot, deadline: Rooms.deadline, fields: { note.write(to: &$0) }) { _ in }
+        bus.request(.noteDevice, in: session.user.slot, deadline: Rooms.deadline, fields: { note.write(to: &$0) }) {
+            _ in
+        }
     }
 
     /// Positions of streams without a feed are recorded until the last conversation is joined.

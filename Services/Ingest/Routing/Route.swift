@@ -85,7 +85,8 @@ struct Route {
     /// The device in the path, possibly percent-encoded.
     func device() throws(Problem) -> DeviceID {
         guard let device = percentDecoded(itemText).flatMap(DeviceID.init) else {
-            throw Problem(.invalid, "deviceId: must be 1 to \(ContractLimits.deviceBytes) bytes without control characters")
+            throw Problem(
+                .invalid, "deviceId: must be 1 to \(ContractLimits.deviceBytes) bytes without control characters")
         }
         return device
     }

@@ -61,7 +61,8 @@ enum RevocationStatements {
     }
 
     static let end = PreparedStatement<EndInput, EndColumns>("end_devices", PackageResources.end_devices_sql, .store)
-    static let note = PreparedStatement<DeviceInput, NoteColumns>("note_device", PackageResources.note_device_sql, .store)
+    static let note = PreparedStatement<DeviceInput, NoteColumns>(
+        "note_device", PackageResources.note_device_sql, .store)
     static let devices = PreparedStatement<UserInput, DeviceColumns>("devices", PackageResources.devices_sql, .store)
 
     // MARK: Queries

@@ -589,7 +589,9 @@ import Testing
         await member.close()
     }
 
-    @Test("whoever has the code of an invitation sees what it opens, joins by it, and writes; one that is revoked opens nothing")
+    @Test(
+        "whoever has the code of an invitation sees what it opens, joins by it, and writes; one that is revoked opens nothing"
+    )
     func invitations() async throws {
         let world = try FaceWorld()
         let (member, outsider) = (try await world.connected(), try await world.connected(carla))
