@@ -7,10 +7,13 @@ import type {
   ConversationId,
   ConversationSettings,
   DeliveryStatus,
+  Invitation,
+  InvitationPreview,
   Limits,
   Member,
   Message,
   MessageId,
+  NewInvitation,
   NewSettings,
   Permission,
   Permitted,
@@ -333,6 +336,14 @@ export interface ParleyClient {
   /** Who was removed, for owners and admins: up to 200, by name. */
   bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+  /** Those that are good: for owners and admins all of the group's, for members their own. */
+  invitations(id: ConversationId): Promise<Invitation[]>;
+  /** With its code, which is told this once. The same again gives it another one, so what failed can be repeated. */
+  invite(id: ConversationId, invitation: NewInvitation): Promise<Invitation>;
+  revokeInvitation(id: ConversationId, invitation: string): Promise<void>;
+  /** What a code opens to the user: their conversation, where they are a member, or what they may join. */
+  lookUpInvitation(code: string): Promise<ConversationId | InvitationPreview>;
+  join(code: string): Promise<ConversationId>;
 
   /** Connects at once: the page is in front again, or the user asks for it. */
   connect(): void;

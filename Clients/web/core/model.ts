@@ -133,6 +133,26 @@ export interface Ban {
   actorId: UserId;
 }
 
+/** A link into a group, by whose code others join. */
+export interface Invitation {
+  id: string;
+  /** In the response to its creation alone. */
+  code?: string;
+  creatorId: UserId;
+  expiresAt?: Time;
+  maxUses?: number;
+  uses: number;
+}
+
+/** Without `expiresAt` for ever, without `maxUses` for any number. */
+export type NewInvitation = Pick<Invitation, "id" | "expiresAt" | "maxUses">;
+
+/** What a code tells of its group. */
+export interface InvitationPreview {
+  title?: string;
+  memberCount: number;
+}
+
 /** A conversation that somebody whom the user does not know brought them into. */
 export interface MessageRequest {
   at: Time;

@@ -9,6 +9,7 @@ import { membersOf, receiptsOf } from "./copy/receipts.ts";
 import { isRequest } from "./copy/requests.ts";
 import { conversationPath, get, messagePath } from "./http.ts";
 import { Hub } from "./hub.ts";
+import { groupOf, invitationRequest, isNoMember, notGood } from "./invitations.ts";
 import { conversationList, oneRow, requestRows, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
@@ -261,6 +262,38 @@ class Parley extends Writing implements kit.ParleyClient {
 
   tapbacks(id: Id, message: model.MessageId, after?: model.UserId): Promise<model.TapbackPage> {
     return this.hub.ask(get(`${messagePath(id, message)}/tapbacks`, { after }));
+  }
+
+  async invitations(id: Id): Promise<model.Invitation[]> {
+    const list = get(`${conversationPath(id)}/invitations`);
+    return (await this.hub.ask<{ invitations: model.Invitation[] }>(list)).invitations;
+  }
+
+  invite(id: Id, invitation: model.NewInvitation): Promise<model.Invitation> {
+    return this.hub.ask({ method: "POST", path: `${conversationPath(id)}/invitations`, body: invitation });
+  }
+
+  revokeInvitation(id: Id, invitation: string): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: `${conversationPath(id)}/invitations/${invitation}` });
+  }
+
+  async lookUpInvitation(code: string): Promise<Id | model.InvitationPreview> {
+    const id = groupOf(code);
+    if (!id) throw new kit.ClientProblem(notGood);
+    const known = await this.hub.ask<model.Conversation>(get(conversationPath(id))).catch((error) => {
+      if (!isNoMember(error)) throw error;
+    });
+    if (!known || known.request || known.windows.at(-1)?.to !== undefined) {
+      return await this.hub.ask<model.InvitationPreview>(invitationRequest("GET", code));
+    }
+    this.post({ type: "created", conversation: id }); // A new copy may not have it yet.
+    return id;
+  }
+
+  async join(code: string): Promise<Id> {
+    const { id } = await this.hub.ask<model.Conversation>(invitationRequest("POST", code));
+    this.post({ type: "created", conversation: id });
+    return id;
   }
 
   // The session.
