@@ -19,6 +19,7 @@ import type {
   BanPage,
   Conversation,
   ConversationSettings,
+  Device,
   Invitation,
   InvitationPreview,
   Limits,
@@ -251,6 +252,25 @@ export class FakeClient implements ParleyClient {
 
   join() {
     return this.done(this.add("Chess", ["carol", "dave"], 0));
+  }
+
+  devices() {
+    const now = new Date().toISOString();
+    const device = (deviceId: string, current: boolean): Device => ({
+      deviceId,
+      firstSeen: now,
+      lastSeen: now,
+      current,
+    });
+    return this.done([device("desk", true), device("phone", false)]);
+  }
+
+  endDevice() {
+    return this.done();
+  }
+
+  endOtherDevices() {
+    return this.done();
   }
 
   mute(id: string, until: string | null) {

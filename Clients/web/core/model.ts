@@ -153,6 +153,16 @@ export interface InvitationPreview {
   memberCount: number;
 }
 
+/** By the name that its tokens give it. */
+export interface Device {
+  deviceId: string;
+  firstSeen: Time;
+  /** When it last began a session. */
+  lastSeen: Time;
+  /** The one that asks. */
+  current: boolean;
+}
+
 /** A conversation that somebody whom the user does not know brought them into. */
 export interface MessageRequest {
   at: Time;

@@ -296,6 +296,18 @@ class Parley extends Writing implements kit.ParleyClient {
     return id;
   }
 
+  async devices(): Promise<model.Device[]> {
+    return (await this.hub.ask<{ devices: model.Device[] }>(get("/v1/devices"))).devices;
+  }
+
+  endDevice(device: string): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: `/v1/devices/${encodeURIComponent(device)}` });
+  }
+
+  endOtherDevices(): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: "/v1/devices" });
+  }
+
   // The session.
 
   connect(): void {
@@ -304,7 +316,7 @@ class Parley extends Writing implements kit.ParleyClient {
 
   /** A session that another device has taken is left to it until the user asks for it. */
   private comeBack(): void {
-    if (this.connection.value === "waiting") this.connect();
+    if (kit.isBetweenAttempts(this.connection.value)) this.connect();
   }
 
   async signOut(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ParleyClient, RefusedWrite } from "../core/client.ts";
+import { isBetweenAttempts, type ParleyClient, type RefusedWrite } from "../core/client.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
@@ -185,7 +185,7 @@ export class ParleyChat extends HTMLElement {
   }
 
   #reconnect(): void {
-    if (this.#client?.connection.value === "waiting") this.#client.connect();
+    if (this.#client && isBetweenAttempts(this.#client.connection.value)) this.#client.connect();
   }
 
   #sidebar(client: ParleyClient): HTMLElement {

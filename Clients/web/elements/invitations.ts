@@ -2,7 +2,7 @@ import { ClientProblem, type ParleyClient } from "../core/client.ts";
 import type { ConversationId, Invitation, NewInvitation } from "../core/model.ts";
 import { newId } from "../core/uuid.ts";
 import { avatar, personOf } from "./avatar.ts";
-import { confirm, openDialog, reasonOf } from "./dialog.ts";
+import { attempts, confirm, openDialog, reasonOf } from "./dialog.ts";
 import { make, on } from "./dom.ts";
 import { wholeTime } from "./words.ts";
 
@@ -21,9 +21,9 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
   const { names } = client;
   const uses = make("select", option("", "Any number"), option("10", "10 people"), option("1", "1 person"));
   const days = make("select", option("7", "A week"), option("1", "A day"), option("", "For ever"));
-  const create = make("button", { onclick: () => void attempt(makeLink) }, "Create link");
+  const create = make("button", { onclick: () => void attempt(makeLink, create) }, "Create link");
   const made = make("div.made");
-  const problem = make("p.problem", { role: "alert", hidden: true });
+  const { problem, attempt } = attempts();
   const list = make("ul.people", { "aria-label": "Invitation links" });
   const node = make(
     "div",
@@ -74,14 +74,6 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
     const label = `Revoke the link of ${names.of(creatorId)}: ${state}`;
     const onclick = () => void attempt(() => revoke(invitation));
     return make("li", face, name, make("button.link", { "aria-label": label, onclick }, "Revoke"));
-  }
-
-  async function attempt(work: () => Promise<void>): Promise<void> {
-    create.disabled = true;
-    const reason = await work().then(() => "", reasonOf);
-    problem.hidden = !reason;
-    problem.textContent = reason;
-    create.disabled = false;
   }
 
   async function makeLink(): Promise<void> {
