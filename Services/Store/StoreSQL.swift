@@ -132,6 +132,7 @@ extension SQLNames {
         .fragment("unindexed", PackageResources.unindexed_sql),
         .fragment("unindexed_before", PackageResources.unindexed_before_sql),
         .fragment("erasure", PackageResources.erasure_sql),
+        // Revocations
         // Imports
         .fragment("import_state", PackageResources.import_state_sql),
         .fragment("import_refusals", PackageResources.import_refusals_sql),

@@ -7,10 +7,14 @@ import type {
   ConversationId,
   ConversationSettings,
   DeliveryStatus,
+  Device,
+  Invitation,
+  InvitationPreview,
   Limits,
   Member,
   Message,
   MessageId,
+  NewInvitation,
   NewSettings,
   Permission,
   Permitted,
@@ -49,8 +53,22 @@ export interface UserNames {
  * - `superseded`: another session of this device took over; `connect` takes it back.
  * - `unwritable`: nothing can be kept on this device, so nothing is sent or taken either; another attempt follows.
  * - `otherUser`: the token is of another user than the one whose copy this is.
+ * - `unauthenticated`: the token was refused, and the application gave no other one; another attempt follows.
  */
-export type ConnectionState = "off" | "connecting" | "online" | "waiting" | "superseded" | "unwritable" | "otherUser";
+export type ConnectionState =
+  | "off"
+  | "connecting"
+  | "online"
+  | "waiting"
+  | "superseded"
+  | "unwritable"
+  | "otherUser"
+  | "unauthenticated";
+
+/** Whether it may be tried at once what is tried later otherwise. */
+export function isBetweenAttempts(state: ConnectionState): boolean {
+  return state === "waiting" || state === "unauthenticated";
+}
 
 /** A part of something long. Rows that did not change are the same objects as before, so a screen may compare by `===`. */
 export interface ListView<Row> {
@@ -333,6 +351,20 @@ export interface ParleyClient {
   /** Who was removed, for owners and admins: up to 200, by name. */
   bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+  /** Those that are good: for owners and admins all of the group's, for members their own. */
+  invitations(id: ConversationId): Promise<Invitation[]>;
+  /** With its code, which is told this once. The same again gives it another one, so what failed can be repeated. */
+  invite(id: ConversationId, invitation: NewInvitation): Promise<Invitation>;
+  revokeInvitation(id: ConversationId, invitation: string): Promise<void>;
+  /** What a code opens to the user: their conversation, where they are a member, or what they may join. */
+  lookUpInvitation(code: string): Promise<ConversationId | InvitationPreview>;
+  join(code: string): Promise<ConversationId>;
+  /** Where the user has begun sessions, the latest first, as far as their tokens name devices. */
+  devices(): Promise<Device[]>;
+  /** It needs another token from the application to come back. */
+  endDevice(device: string): Promise<void>;
+  /** Those without a name as well. Refused where this one has none. */
+  endOtherDevices(): Promise<void>;
 
   /** Connects at once: the page is in front again, or the user asks for it. */
   connect(): void;

@@ -19,9 +19,13 @@ import type {
   BanPage,
   Conversation,
   ConversationSettings,
+  Device,
+  Invitation,
+  InvitationPreview,
   Limits,
   Member,
   Message,
+  NewInvitation,
   Permission,
   Settings,
   UserId,
@@ -228,6 +232,45 @@ export class FakeClient implements ParleyClient {
 
   bans() {
     return this.done<BanPage>({ bans: [] });
+  }
+
+  invitations() {
+    return this.done<Invitation[]>([]);
+  }
+
+  invite(_id: string, invitation: NewInvitation) {
+    return this.done<Invitation>({ ...invitation, code: "A".repeat(43), creatorId: "alice", uses: 0 });
+  }
+
+  revokeInvitation() {
+    return this.done();
+  }
+
+  lookUpInvitation() {
+    return this.done<InvitationPreview>({ title: "Chess", memberCount: 3 });
+  }
+
+  join() {
+    return this.done(this.add("Chess", ["carol", "dave"], 0));
+  }
+
+  devices() {
+    const now = new Date().toISOString();
+    const device = (deviceId: string, current: boolean): Device => ({
+      deviceId,
+      firstSeen: now,
+      lastSeen: now,
+      current,
+    });
+    return this.done([device("desk", true), device("phone", false)]);
+  }
+
+  endDevice() {
+    return this.done();
+  }
+
+  endOtherDevices() {
+    return this.done();
   }
 
   mute(id: string, until: string | null) {

@@ -133,6 +133,36 @@ export interface Ban {
   actorId: UserId;
 }
 
+/** A link into a group, by whose code others join. */
+export interface Invitation {
+  id: string;
+  /** In the response to its creation alone. */
+  code?: string;
+  creatorId: UserId;
+  expiresAt?: Time;
+  maxUses?: number;
+  uses: number;
+}
+
+/** Without `expiresAt` for ever, without `maxUses` for any number. */
+export type NewInvitation = Pick<Invitation, "id" | "expiresAt" | "maxUses">;
+
+/** What a code tells of its group. */
+export interface InvitationPreview {
+  title?: string;
+  memberCount: number;
+}
+
+/** By the name that its tokens give it. */
+export interface Device {
+  deviceId: string;
+  firstSeen: Time;
+  /** When it last began a session. */
+  lastSeen: Time;
+  /** The one that asks. */
+  current: boolean;
+}
+
 /** A conversation that somebody whom the user does not know brought them into. */
 export interface MessageRequest {
   at: Time;

@@ -9,6 +9,7 @@ import { membersOf, receiptsOf } from "./copy/receipts.ts";
 import { isRequest } from "./copy/requests.ts";
 import { conversationPath, get, messagePath } from "./http.ts";
 import { Hub } from "./hub.ts";
+import { groupOf, invitationRequest, isNoMember, notGood } from "./invitations.ts";
 import { conversationList, oneRow, requestRows, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
@@ -263,6 +264,50 @@ class Parley extends Writing implements kit.ParleyClient {
     return this.hub.ask(get(`${messagePath(id, message)}/tapbacks`, { after }));
   }
 
+  async invitations(id: Id): Promise<model.Invitation[]> {
+    const list = get(`${conversationPath(id)}/invitations`);
+    return (await this.hub.ask<{ invitations: model.Invitation[] }>(list)).invitations;
+  }
+
+  invite(id: Id, invitation: model.NewInvitation): Promise<model.Invitation> {
+    return this.hub.ask({ method: "POST", path: `${conversationPath(id)}/invitations`, body: invitation });
+  }
+
+  revokeInvitation(id: Id, invitation: string): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: `${conversationPath(id)}/invitations/${invitation}` });
+  }
+
+  async lookUpInvitation(code: string): Promise<Id | model.InvitationPreview> {
+    const id = groupOf(code);
+    if (!id) throw new kit.ClientProblem(notGood);
+    const known = await this.hub.ask<model.Conversation>(get(conversationPath(id))).catch((error) => {
+      if (!isNoMember(error)) throw error;
+    });
+    if (!known || known.request || known.windows.at(-1)?.to !== undefined) {
+      return await this.hub.ask<model.InvitationPreview>(invitationRequest("GET", code));
+    }
+    this.post({ type: "created", conversation: id }); // A new copy may not have it yet.
+    return id;
+  }
+
+  async join(code: string): Promise<Id> {
+    const { id } = await this.hub.ask<model.Conversation>(invitationRequest("POST", code));
+    this.post({ type: "created", conversation: id });
+    return id;
+  }
+
+  async devices(): Promise<model.Device[]> {
+    return (await this.hub.ask<{ devices: model.Device[] }>(get("/v1/devices"))).devices;
+  }
+
+  endDevice(device: string): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: `/v1/devices/${encodeURIComponent(device)}` });
+  }
+
+  endOtherDevices(): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: "/v1/devices" });
+  }
+
   // The session.
 
   connect(): void {
@@ -271,7 +316,7 @@ class Parley extends Writing implements kit.ParleyClient {
 
   /** A session that another device has taken is left to it until the user asks for it. */
   private comeBack(): void {
-    if (this.connection.value === "waiting") this.connect();
+    if (kit.isBetweenAttempts(this.connection.value)) this.connect();
   }
 
   async signOut(): Promise<void> {

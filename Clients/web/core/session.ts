@@ -59,6 +59,8 @@ export class Session {
   private copyBackoff: Backoff;
   /** The copy cannot be written: nothing happens before it was read again. */
   private isBroken = false;
+  /** The last one was refused, and no other one could be had. */
+  private lacksToken = false;
   private cancelWake?: () => void;
 
   private constructor(
@@ -195,12 +197,18 @@ export class Session {
     }
     if (step.token) this.needToken(step.token === "fresh");
     for (const notice of step.notices) {
-      this.listener.notice(notice);
+      this.tell(notice);
       if (notice.notice === "connection") {
         this.sender.connected(notice.state === "online" ? this.outside.now() : undefined);
       }
       if (notice.notice === "digest") await this.compare(notice);
     }
+  }
+
+  /** Whose token was refused is signed out, also while the application is asked for another one. */
+  private tell(notice: SyncNotice): void {
+    const isAway = notice.notice === "connection" && ["waiting", "connecting"].includes(notice.state);
+    this.listener.notice(isAway && this.lacksToken ? { notice: "connection", state: "unauthenticated" } : notice);
   }
 
   private versions(users: UserId[]): Promise<number[]> {
@@ -309,6 +317,7 @@ export class Session {
     const { generation } = this;
     const done = (token?: string) => {
       if (generation !== this.generation) return;
+      this.lacksToken = isFresh && token === undefined;
       if (token !== undefined) {
         this.backoff.succeeded();
         this.sender.tokenArrived();

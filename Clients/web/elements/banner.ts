@@ -1,4 +1,4 @@
-import type { ConnectionState, ParleyClient } from "../core/client.ts";
+import { type ConnectionState, isBetweenAttempts, type ParleyClient } from "../core/client.ts";
 import { Endings, make } from "./dom.ts";
 
 /** A connection that comes back within this time is not worth a word. */
@@ -9,6 +9,7 @@ const texts: Partial<Record<ConnectionState, string>> = {
   waiting: "No connection. What you write is kept and sent later.",
   unwritable: "Nothing can be kept in this browser. Is its storage full?",
   superseded: "Parley is open somewhere else.",
+  unauthenticated: "You were signed out. A link from your application signs you in again; what you write is kept.",
   otherUser: "This link is of another user. Sign out first to use it.",
 };
 
@@ -47,7 +48,7 @@ export class Banner extends HTMLElement {
   }
 
   #show(client: ParleyClient, state: ConnectionState): void {
-    const isStuck = state === "superseded" || state === "waiting";
+    const isStuck = state === "superseded" || isBetweenAttempts(state);
     const action = state === "superseded" ? "Use here" : "Try now";
     const button = isStuck && make("button", { onclick: () => client.connect() }, action);
     this.replaceChildren(make("div", { class: state }, make("span", texts[state]!), ...(button ? [button] : [])));

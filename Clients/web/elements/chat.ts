@@ -1,4 +1,4 @@
-import type { ParleyClient, RefusedWrite } from "../core/client.ts";
+import { isBetweenAttempts, type ParleyClient, type RefusedWrite } from "../core/client.ts";
 import type { ConversationId, MessageId } from "../core/model.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
@@ -6,6 +6,7 @@ import { Banner } from "./banner.ts";
 import { ConversationView } from "./conversation.ts";
 import { Conversations } from "./conversation-list.ts";
 import { Endings, iconButton, make } from "./dom.ts";
+import { openInvitation } from "./invitations.ts";
 import { newConversation } from "./new-conversation.ts";
 import { Search } from "./search.ts";
 import { openSettings } from "./settings.ts";
@@ -27,6 +28,7 @@ export class ParleyChat extends HTMLElement {
   #endings = new Endings();
   #opened: ConversationId | null = null;
   #view: ConversationView | null = null;
+  #invitation: { code: string; decided: () => void } | null = null;
   #conversations = new Conversations();
   #search = new Search();
   #main = make("main", { "aria-label": "Conversation" });
@@ -86,6 +88,26 @@ export class ParleyChat extends HTMLElement {
     if (!message) view.focusField();
   }
 
+  /**
+   * Shows what an invitation opens, and offers to join; a member gets the conversation. It waits until there is a
+   * connection, and resolves when the user has decided.
+   */
+  openInvitation(code: string): Promise<void> {
+    return new Promise((decided) => {
+      this.#invitation = { code, decided };
+      this.#offerInvitation();
+    });
+  }
+
+  #offerInvitation(): void {
+    const client = this.#client;
+    // Before a session begins, a token may not be kept yet.
+    if (!this.#invitation || client?.connection.value !== "online") return;
+    const { code, decided } = this.#invitation;
+    this.#invitation = null;
+    void openInvitation(this.#layout, client, code, (id) => this.open(id)).then(() => this.isConnected && decided());
+  }
+
   #back(): void {
     this.#opened = null;
     this.#view = null;
@@ -137,6 +159,7 @@ export class ParleyChat extends HTMLElement {
     this.#search.onopened = (isOpen) => this.#conversations.hidden = isOpen;
     this.#endings.add(
       client.connection.subscribe((state) => this.#tell("parley-connection", state)),
+      client.connection.subscribe(() => this.#offerInvitation()),
       client.unreadTotal.subscribe((count) => this.#tell("parley-unread", count)),
       client.problems.subscribe((problems) => this.#showProblems(problems)),
       client.isSignedOut.subscribe((isOut) => isOut && this.#tell("parley-signed-out", null)),
@@ -162,7 +185,7 @@ export class ParleyChat extends HTMLElement {
   }
 
   #reconnect(): void {
-    if (this.#client?.connection.value === "waiting") this.#client.connect();
+    if (this.#client && isBetweenAttempts(this.#client.connection.value)) this.#client.connect();
   }
 
   #sidebar(client: ParleyClient): HTMLElement {

@@ -5,6 +5,7 @@ import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on } from "./dom.ts";
+import { invitationLinks } from "./invitations.ts";
 import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
@@ -12,11 +13,12 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
   const endings = new Endings();
   const name = make("div");
   const people = make("div");
+  const links = invitationLinks(owner, client, id);
   const permissions = make("div");
   const removed = make("div");
   const settings = make("div");
   const actions = make("div.actions");
-  const dialog = openDialog(owner, "Details", name, people, permissions, removed, settings, actions);
+  const dialog = openDialog(owner, "Details", name, people, links.node, permissions, removed, settings, actions);
   on(dialog, "close", () => endings.end());
   const members = client.members(id);
   let shown: ConversationRow | undefined;
@@ -37,6 +39,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     isAdmin = isOwner || role === "admin" && row.isMember && isGroup;
     if (!hasFocus(name)) name.replaceChildren(isGroup && may(row, "rename") ? nameForm(row) : heading(row));
     showPeople();
+    links.show(isGroup && may(row, "addMembers"), memberCount);
     if (!hasFocus(permissions)) permissions.replaceChildren(...isOwner ? [permissionChoices(row)] : []);
     if (!isAdmin) removed.replaceChildren();
     else if (memberCount !== askedAt) void showRemoved();

@@ -55,6 +55,19 @@ export function reasonOf(error: unknown): string {
   return navigator.onLine ? "The server could not be reached." : "There is no connection.";
 }
 
+/** Has something done that needs the server, and a line that says why it was not. */
+export function attempts() {
+  const problem = make("p.problem", { role: "alert", hidden: true });
+  async function attempt(work: () => Promise<void>, button?: HTMLButtonElement): Promise<void> {
+    if (button) button.disabled = true;
+    const reason = await work().then(() => "", reasonOf);
+    problem.hidden = !reason;
+    problem.textContent = reason;
+    if (button) button.disabled = false;
+  }
+  return { problem, attempt };
+}
+
 /** A labelled switch. */
 export function toggle(label: string, isOn: boolean, onchange: (isOn: boolean) => void): HTMLElement {
   const input = make("input", { type: "checkbox", role: "switch" });

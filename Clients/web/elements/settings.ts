@@ -2,7 +2,8 @@ import type { ParleyClient } from "../core/client.ts";
 import type { UserId } from "../core/model.ts";
 import { avatar } from "./avatar.ts";
 import { blockedPeople } from "./blocking.ts";
-import { confirm, openDialog, reasonOf, toggle } from "./dialog.ts";
+import { devices } from "./devices.ts";
+import { attempts, confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, make, on } from "./dom.ts";
 
 /** The user's own settings, and signing out. */
@@ -22,6 +23,7 @@ export function openSettings(owner: Element, client: ParleyClient): void {
     notificationButton(),
     make("h3", "Blocked"),
     blocked,
+    devices(owner, client),
     make("div.actions", make("button.danger", { onclick: () => void signOut() }, "Sign out")),
   );
   on(dialog, "close", () => endings.end());
@@ -63,17 +65,11 @@ export function openSettings(owner: Element, client: ParleyClient): void {
 function nameForm(client: ParleyClient) {
   const input = make("input", { type: "text", "aria-label": "Your name", placeholder: "Your name", dir: "auto" });
   const button = make("button", { type: "submit" }, "Save name");
-  const problem = make("p.problem", { role: "alert", hidden: true });
+  const { problem, attempt } = attempts();
   const form = make("form", make("div.inline", input, button), problem);
-  const showProblem = (text: string) => {
-    problem.hidden = !text;
-    problem.textContent = text;
-  };
-  on(form, "submit", async (event) => {
+  on(form, "submit", (event) => {
     event.preventDefault();
-    button.disabled = true;
-    await client.setName(input.value.trim()).then(() => showProblem(""), (error) => showProblem(reasonOf(error)));
-    button.disabled = false;
+    void attempt(() => client.setName(input.value.trim()), button);
   });
   /** The present one, unless another one is being written. */
   let shown = "";

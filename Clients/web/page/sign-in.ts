@@ -1,21 +1,27 @@
-// How the page gets a token: from the link it was opened by, or from the page that opened or embeds it.
+// What the page gets from the link it was opened by: a token, which may also come from the page that opened or embeds it,
+// and the code of an invitation.
 
 const answerMilliseconds = 3_000;
 
+const secrets = ["token", "invite"] as const;
+export type Secrets = { [name in typeof secrets[number]]?: string };
+
 /**
- * Takes the token out of `#token=…`, and the address out of the history, before anything else can see it. Until
- * `forgetToken` it comes again where the page is reloaded: the copy may not have it yet.
+ * Takes them out of `#token=…` and `#invite=…`, and the address out of the history, before anything else can see them. Until
+ * `forget` they come again where the page is reloaded: the copy may not have the token yet, and the invitation waits.
  */
-export function takeToken(): string | null {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (token === null) return history.state?.token ?? null;
-  history.replaceState({ token }, "", location.pathname + location.search);
-  return token;
+export function takeSecrets(): Secrets {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const given = secrets.filter((name) => fields.has(name));
+  const taken: Secrets = { ...history.state, ...Object.fromEntries(given.map((name) => [name, fields.get(name)])) };
+  if (given.length) history.replaceState(taken, "", location.pathname + location.search);
+  return taken;
 }
 
-/** The token is kept, or refused: the history needs it no longer. */
-export function forgetToken(): void {
-  history.replaceState(null, "");
+/** The history needs it no longer: the token is kept, or refused; the user has decided. */
+export function forget(name: keyof Secrets): void {
+  const { [name]: _, ...others }: Secrets = history.state ?? {};
+  history.replaceState(Object.keys(others).length ? others : null, "");
 }
 
 /** The origins that may give tokens: this one, and those that the server's configuration names. */

@@ -141,6 +141,38 @@ Deno.test("a token that is asked for by several is fetched once", async () => {
   ]]);
 });
 
+Deno.test("whose token was refused is signed out until the application gives another one", async () => {
+  const copy = await Copy.begin(5);
+  const world = new World("anna");
+  const give = world.token;
+  const session = await Session.begin(copy.database, world, world);
+  const states = () => world.notices.splice(0).map((notice) => "state" in notice && notice.state);
+  session.resume();
+  await session.settled();
+  // Without a word of the server it is the network.
+  world.socket!.closed();
+  await session.settled();
+  expectEqual(states(), ["connecting", "waiting"]);
+  session.resume();
+  await session.settled();
+  world.token = (isFresh, done) => (world.tokens.push(isFresh), queueMicrotask(done));
+  world.socket!.opened();
+  world.socket!.frame({ type: "bye", code: "unauthenticated", reason: "revoked" });
+  world.socket!.closed();
+  await session.settled();
+  session.resume();
+  await session.settled();
+  expectEqual(states(), ["connecting", "waiting", "connecting", "unauthenticated"]);
+  world.token = (isFresh, done) => queueMicrotask(() => give.call(world, isFresh, done));
+  world.now = () => 10_000;
+  session.resume();
+  await session.settled();
+  world.socket!.opened();
+  world.socket!.closed();
+  await session.settled();
+  expectEqual([states(), world.tokens], [["unauthenticated", "waiting"], [false, true, true]]);
+});
+
 Deno.test("the user of a token is read from it, and of what is no token nothing is known", () => {
   expectEqual(userOf(tokenOf("anna")), "anna");
   expectEqual([userOf("token"), userOf("a.b.c"), userOf("")], [undefined, undefined, undefined]);
