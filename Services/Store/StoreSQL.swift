@@ -133,6 +133,7 @@ extension SQLNames {
         .fragment("unindexed_before", PackageResources.unindexed_before_sql),
         .fragment("erasure", PackageResources.erasure_sql),
         // Revocations
+        .fragment("last_revocation", PackageResources.last_revocation_sql),
         // Imports
         .fragment("import_state", PackageResources.import_state_sql),
         .fragment("import_refusals", PackageResources.import_refusals_sql),
@@ -167,7 +168,6 @@ extension SQLNames {
         .fragment("is_told_of_request", PackageResources.is_told_of_request_sql),
         .fragment("write_result", PackageResources.write_result_sql),
         // Writes of users about themselves
-        .fragment("last_revocation", PackageResources.last_revocation_sql),
         .fragment("outcome_of_user", PackageResources.outcome_of_user_sql),
         .fragment("tell_of_change", PackageResources.tell_of_change_sql))
 }
