@@ -131,6 +131,9 @@ CALLS = [
     ("DELETE", f"{CONVERSATION}/invitations/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"),
     ("GET", "/v1/invitations/code"),
     ("POST", "/v1/invitations/code"),
+    ("GET", "/v1/devices"),
+    ("DELETE", "/v1/devices"),
+    ("DELETE", "/v1/devices/phone"),
     ("DELETE", f"{CONVERSATION}/history"),
     ("DELETE", CONVERSATION),
     ("PATCH", MESSAGE),
@@ -210,8 +213,9 @@ def test_nobody_else_acts_for_another(new_person, anna, adm):
 @pytest.mark.parametrize("user", ["", "a b", "a" * 65, "a,b", "ä"])
 def test_an_administrator_has_to_name_a_possible_user(new_person, user):
     backend = new_person("backend", adm=True)
-    for path in ("/v1/conversations", "/v1/settings", "/v1/blocks", "/v1/requests"):
-        assert backend.get(path, headers={"X-Parley-User": user.encode()}).status_code == 400
+    calls = [("GET", f"/v1/{path}") for path in ("conversations", "settings", "blocks", "requests", "devices")]
+    for method, path in [*calls, ("DELETE", "/v1/devices")]:
+        assert backend.http.request(method, path, headers={"X-Parley-User": user.encode()}).status_code == 400
 
 
 def test_the_answer_to_a_bad_token_does_not_repeat_it(system):

@@ -111,6 +111,7 @@ public enum SchemaTypes {
         "ConversationKind": Open<ConversationKind>.self,
         "Cursor": String.self,
         "DeliveryStatus": Open<DeliveryStatus>.self,
+        "DeviceID": String.self,
         "DisplayName": String.self,
         "ImportedChangeKind": ImportRecord.MemberChange.Change.self,
         "ImportedReceiptKind": ImportRecord.Receipt.Kind.self,
