@@ -323,10 +323,17 @@ package final class ChatProgram {
             write { talk throws(ParleyError) in try await talk.revoke(id) }
             loadInvitations()
         case .lookAtInvitation(let code): look(at: code)
-        case .join(let code): begin { parley throws(ParleyError) in try await parley.join(by: code) }
+        case .join(let code):
+            begin(Self.refusalsOfJoining) { parley throws(ParleyError) in try await parley.join(by: code) }
         case .loadDevices: showDevices { _ in }
-        case .endDevice(let name): showDevices { parley throws(ParleyError) in try await parley.endDevice(name) }
-        case .endOtherDevices: showDevices { parley throws(ParleyError) in try await parley.endOtherDevices() }
+        case .endDevice(let name):
+            showDevices(conflict: "No more can be ended one by one: o ends all others.") { parley throws(ParleyError) in
+                try await parley.endDevice(name)
+            }
+        case .endOtherDevices:
+            showDevices(conflict: "The token here names no device, so none can stay.") { parley throws(ParleyError) in
+                try await parley.endOtherDevices()
+            }
         case .leaveGroup: write { talk throws(ParleyError) in try await talk.leave() }
         case .removeFromList: write { talk throws(ParleyError) in try await talk.removeFromList() }
         case .setReadReceiptsHere(let choice):
@@ -403,17 +410,25 @@ package final class ChatProgram {
     }
 
     /// The server may have to be asked, so nothing waits for it.
-    private func begin(_ body: @escaping @Sendable (Parley) async throws(ParleyError) -> Talk) {
+    private func begin(
+        _ refusals: [Problem.Code: String] = [:],
+        _ body: @escaping @Sendable (Parley) async throws(ParleyError) -> Talk
+    ) {
         Reactor.spawn { [self, parley] in
             do throws(ParleyError) {
                 let talk = try await body(parley)
                 carryOut(screen.open(talk.id))
                 drawSoon()
             } catch {
-                apply(.notice(error.sentence))
+                apply(.notice(error.sentence(refusals)))
             }
         }
     }
+
+    private static let refusalsOfJoining: [Problem.Code: String] = [
+        .notFound: "This invitation is not good any more.", .tooLarge: "The group is full.",
+        .conflict: "You are in as many conversations as is possible.",
+    ]
 
     private func watch(_ body: @escaping @Reactor @Sendable (Talk) async -> Void) {
         detail?.cancel()
@@ -447,7 +462,11 @@ package final class ChatProgram {
     private func invite() {
         let end = Timestamp(milliseconds: Timestamp.now.milliseconds + 7 * 86_400_000)
         write { [self] talk throws(ParleyError) in
-            await apply(.invited(talk.id, try await talk.invite(until: end)))
+            do throws(ParleyError) {
+                await apply(.invited(talk.id, try await talk.invite(until: end)))
+            } catch {
+                await apply(.notice(error.sentence([.conflict: "There are as many as is possible: x ends one."])))
+            }
         }
         loadInvitations()
     }
@@ -456,23 +475,23 @@ package final class ChatProgram {
         Reactor.spawn { [self, parley] in
             do throws(ParleyError) {
                 apply(.invitation(code, try await parley.invitation(code)))
-            } catch .refused(let problem) where problem.code == .known(.notFound) {
-                apply(.notice("This invitation is not good any more."))
             } catch {
-                apply(.notice(error.sentence))
+                apply(.notice(error.sentence(Self.refusalsOfJoining)))
             }
         }
     }
 
     /// Does something with the user's devices, and shows which there are then.
-    private func showDevices(after body: @escaping @Sendable (Parley) async throws(ParleyError) -> Void) {
+    private func showDevices(
+        conflict: String? = nil, after body: @escaping @Sendable (Parley) async throws(ParleyError) -> Void
+    ) {
         act.yield { [self, parley] in
             do throws(ParleyError) {
                 try await body(parley)
                 apply(.devices(try await parley.devices()))
             } catch {
                 apply(.devices(nil))
-                apply(.notice(error.sentence))
+                apply(.notice(error.sentence(conflict.map { [.conflict: $0] } ?? [:])))
             }
         }
     }
@@ -521,6 +540,12 @@ extension Timestamp {
 }
 
 extension ParleyError {
+    /// - Parameter refusals: what to say of codes that mean something of their own here.
+    fileprivate func sentence(_ refusals: [Problem.Code: String]) -> String {
+        guard case .refused(let problem) = self, case .known(let code) = problem.code else { return sentence }
+        return refusals[code] ?? sentence
+    }
+
     /// For the user.
     fileprivate var sentence: String {
         switch self {
