@@ -45,8 +45,8 @@ extension Call {
         // A list of 1,000 names at most.
         case .blocks: CallCost(20)
         case .devices: CallCost(3)
-        // Each is an exclusive lock in the user's slot.
-        case .endDevice, .endOtherDevices: CallCost(5)
+        // Each is an exclusive lock in the user's slot, which others there wait for, and is told to all processes.
+        case .endDevice, .endOtherDevices: CallCost(50)
         // A search for a conversation that the two share, for each.
         case .profiles: CallCost(perHundredItems: 50)
         // What tells open clients of it.
