@@ -331,9 +331,7 @@ package final class ChatProgram {
                 try await parley.endDevice(name)
             }
         case .endOtherDevices:
-            showDevices(conflict: "The token here names no device, so none can stay.") { parley throws(ParleyError) in
-                try await parley.endOtherDevices()
-            }
+            showDevices { parley throws(ParleyError) in try await parley.endOtherDevices() }
         case .leaveGroup: write { talk throws(ParleyError) in try await talk.leave() }
         case .removeFromList: write { talk throws(ParleyError) in try await talk.removeFromList() }
         case .setReadReceiptsHere(let choice):

@@ -44,6 +44,12 @@ struct ChatCommand: Command {
             arguments.value("directory"), "user", of: user, server: connection.http[0])
     }
 
+    /// This machine and copy: a second session of a device would end the first.
+    private var device: String {
+        let host = ProcessInfo.processInfo.hostName.prefix(64)
+        return "parley chat on \(host) (\(UUIDBytes(hashOf: directory.path).description.prefix(8)))"
+    }
+
     private static func conversation(_ text: String?) throws(UsageError) -> ConversationID? {
         guard let text else { return nil }
         guard let uuid = UUIDBytes(text) else { throw UsageError("CONVERSATION must be a UUID in lower case") }
@@ -57,7 +63,9 @@ struct ChatCommand: Command {
         let configuration = Parley.Configuration(
             directory: directory,
             transport: .reactor(http: connection.http, webSocket: connection.webSocket, media: connection.media),
-            token: { [connection, settings] in connection.tokens.token(for: settings.user) })
+            token: { [connection, settings, device = device] in
+                connection.tokens.token(for: settings.user, device: device)
+            })
         do throws(ParleyError) {
             let parley = try await Parley.open(configuration)
             guard let reason = await ChatProgram.run(settings, parley: parley) else { return 0 }

@@ -11,6 +11,8 @@ struct ClientLimits: Sendable {
     var batchBytes = ContractLimits.batchBytes
     var batchMessages = ContractLimits.batchMessages
     var membersPerRequest = ContractLimits.membersPerRequest
+    /// Enforced by the stores, too.
+    var membersPerConversation = ContractLimits.membersPerConversation
     /// Enforced by the stores.
     var conversationsPerUser = ContractLimits.conversationsPerUser
     var replyToAttachments = false
@@ -33,6 +35,7 @@ struct ClientLimits: Sendable {
         batchMessages = try environment.integer("PARLEY_BATCH_MESSAGES", default: batchMessages, in: 1...batchMessages)
         membersPerRequest = try environment.integer(
             "PARLEY_MEMBERS_PER_REQUEST", default: membersPerRequest, in: 1...membersPerRequest)
+        membersPerConversation = try environment.membersPerConversation()
         conversationsPerUser = try environment.conversationsPerUser()
         replyToAttachments = try environment.replyToAttachments()
         profileWriters = try environment.profileWriters()
@@ -48,7 +51,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "batchBytes", json: batchBytes)
         buffer.append(key: "batchMessages", json: batchMessages)
         buffer.append(key: "membersPerRequest", json: membersPerRequest)
-        buffer.append(key: "membersPerConversation", json: ContractLimits.membersPerConversation)
+        buffer.append(key: "membersPerConversation", json: membersPerConversation)
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "draftsPerUser", json: ContractLimits.draftsPerUser)

@@ -23,6 +23,7 @@ struct StoreConfiguration: Sendable {
         answersAttachments = try environment.replyToAttachments()
         conversationLimit = ConversationLimit(
             ofUser: Int32(try environment.conversationsPerUser()),
+            members: Int32(try environment.membersPerConversation()),
             asksStrangers: try environment.messageRequests() == .strangers)
     }
 

@@ -25,7 +25,6 @@ extension SQLNames {
         .number("GroupPermissions.rename", GroupPermissions.Place.rename),
         .number("GroupPermissions.write", GroupPermissions.Place.write),
         // Limits.
-        .number("ContractLimits.membersPerConversation", ContractLimits.membersPerConversation),
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .number("ContractLimits.draftsPerUser", ContractLimits.draftsPerUser),
         .number("ContractLimits.waitingRequests", ContractLimits.waitingRequests),

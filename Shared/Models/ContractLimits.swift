@@ -54,7 +54,9 @@ public enum ContractLimits {
 
     // MARK: Conversations
 
+    /// What a deployment may raise to `mostMembersPerConversation`.
     public static let membersPerConversation = 10_000
+    public static let mostMembersPerConversation = 100_000
     public static let conversationsPerUser = 20_000
     /// The conversations that one user may have pinned.
     public static let pinnedConversations = 100

@@ -8,6 +8,14 @@ extension Environment {
         try integer("PARLEY_CONVERSATIONS_PER_USER", default: ContractLimits.conversationsPerUser, in: 10...1_000_000)
     }
 
+    /// The members that a conversation may have: `store` enforces the limit, `ingest` publishes it, and enforces it for those
+    /// a conversation is created with.
+    public mutating func membersPerConversation() throws(ConfigurationError) -> Int {
+        try integer(
+            "PARLEY_MEMBERS_PER_CONVERSATION", default: ContractLimits.membersPerConversation,
+            in: 2...ContractLimits.mostMembersPerConversation)
+    }
+
     /// Whether a message with attachments may be replied to: `store` enforces it, `ingest` publishes it.
     public mutating func replyToAttachments() throws(ConfigurationError) -> Bool {
         try flag("PARLEY_REPLY_TO_ATTACHMENTS", default: false)
@@ -19,6 +27,11 @@ extension Environment {
             MessageRequests(named: $0)
         }
     }
+}
+
+extension Problem {
+    /// How many members there may be is in `GET /v1/limits`.
+    public static let fullConversation = Problem(.tooLarge, "a conversation has at most membersPerConversation members")
 }
 
 /// The limits of uploads: `media` enforces them, `ingest` publishes them.

@@ -26,6 +26,13 @@ private func updates(_ refresh: inout CountsRefresh, _ counts: [(UserID, String)
         #expect(asks == [true, false, false, true, false, true])
     }
 
+    @Test("what takes long to count is counted less often")
+    func rests() {
+        #expect(CountsRefresh.rest(after: .milliseconds(2)) == .seconds(1))
+        #expect(CountsRefresh.rest(after: .milliseconds(200)) == .seconds(4))
+        #expect(CountsRefresh.rest(after: .seconds(20)) == .seconds(30))
+    }
+
     @Test("a failed query is repeated, even if nothing moved meanwhile")
     func failure() {
         var refresh = CountsRefresh()

@@ -148,11 +148,12 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
 }
 
 @Suite struct ConversationFieldsTests {
-    private func command(_ json: String) throws(Problem) -> CreateConversation {
+    private func command(_ json: String, _ limits: ClientLimits = ClientLimits()) throws(Problem) -> CreateConversation
+    {
         let bytes = Array(json.utf8)
         let result: Result<CreateConversation, Problem> = bytes.withUnsafeBytes { bytes in
             Result { () throws(Problem) in
-                try ConversationFields.command(bytes, creator: UserID("anna")!, limits: ClientLimits())
+                try ConversationFields.command(bytes, creator: UserID("anna")!, limits: limits)
             }
         }
         return try result.get()
@@ -165,6 +166,17 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(command.conversation.description == id && command.kind == .group && command.creator.name == "anna")
         #expect(command.members.map(\.name) == ["ben", "carla"] && command.title == "Climbing 🧗")
         #expect(try self.command(#"{"kind":"group","id":"\#(id)","members":[],"title":null}"#).title.isEmpty)
+    }
+
+    @Test("a group begins with as many members as it may have, its creator counted")
+    func members() throws {
+        var limits = ClientLimits()
+        limits.membersPerConversation = 3
+        let full = #"{"kind":"group","id":"\#(id)","members":["ben","anna","carla","ben"]}"#
+        #expect(try command(full, limits).members.count == 2)
+        #expect(throws: Problem.fullConversation) {
+            try command(full.replacing("\"anna\"", with: "\"dora\""), limits)
+        }
     }
 
     @Test("a direct conversation derives its id from the pair and ignores the fields of a group")

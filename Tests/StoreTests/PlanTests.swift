@@ -94,6 +94,32 @@ import Testing
         try expectLookups(told, atMost: Self.listed, returning: Self.listed)
     }
 
+    // MARK: Large groups
+
+    @Test(
+        "who comes into a large group, or leaves it, is looked up",
+        arguments: [
+            ("put_member", "'newcomer', 7, NULL, 9, 100000, '\(noID)', false"), ("join_conversation", "9, 100000"),
+            // The only owner, whom an admin follows.
+            ("remove_member", "'large1', 7"),
+        ])
+    func largeGroup(name: String, own: String) throws {
+        let actor = name == "join_conversation" ? "newcomer" : "large1"
+        let write = "30, '\(Self.largeID)', '\(actor)', 7, ARRAY[]::uuid[], 1, '\(Self.noID)'"
+        let plan = try plan(name, "\(write), \(own)")
+        try expectLookups(plan, atMost: 2, returning: 1)
+        #expect(plan.changes["conversations"] == 1, "it is stored: \(plan.changes)")
+    }
+
+    @Test("an imported member is looked up, however many there are", arguments: [6, 7, 10])
+    func largeImport(kind: Int) throws {
+        let user = kind == 6 ? "newcomer" : "large9"
+        let plan = try plan(
+            "import_member", "31, '\(Self.importedID)', '\(user)', 7, \(kind), now(), NULL, 9, 100000")
+        try expectLookups(plan, atMost: 2, returning: 1)
+        #expect(plan.changes["conversations"] == 1, "it is stored: \(plan.changes)")
+    }
+
     // MARK: The test itself
 
     @Test("a statement that reads a conversation is found, by an index or without one")
@@ -108,7 +134,7 @@ import Testing
             ("SELECT count(*) FROM store.conversations WHERE title = 'listed 1'", #/no condition/#),
             (
                 "SELECT count(*) FROM store.memberships a JOIN store.memberships b ON a.role < b.role",
-                #/compare \d{6} rows/#
+                #/compare \d{7} rows/#
             ),
         ] {
             let connection = try database.connect()
@@ -148,7 +174,7 @@ import Testing
     /// SQL that makes the arguments as literals.
     private static func literals(_ arguments: String, _ statement: Statement) -> String {
         let names = statement.parameters.indices.map { "a\($0)" }
-        let list = zip(names, statement.parameters).map { "quote_literal(\($0)::\($1.description)::text)" }
+        let list = zip(names, statement.parameters).map { "quote_nullable(\($0)::\($1.description)::text)" }
         return
             "concat_ws(', ', \(list.joined(separator: ", "))) FROM (VALUES (\(arguments))) AS v (\(names.joined(separator: ", ")))"
     }
@@ -166,6 +192,8 @@ import Testing
 
     private static let noID = "00000000-0000-0000-0000-000000000000"
     private static let firstID = "01900000-0000-7000-8000-000000000001"
+    private static let largeID = "01900000-0000-7000-8000-0000000000aa"
+    private static let importedID = "01900000-0000-7000-8000-0000000000ab"
 
     /// Conversations of 3,000 changes: messages, of which the reader has hidden many, and removals; everybody read on
     /// five messages at a time. In the first one, many came and left.
@@ -204,6 +232,17 @@ import Testing
         FROM receipt.horizons h, generate_series(0, 598) n WHERE h.user_id NOT LIKE 'former%';
         INSERT INTO receipt.completions (slot, conversation_id, kind, from_seq, to_seq, at)
         SELECT slot, id, kind, r * 5 + 1, r * 5 + 5, now() FROM c, generate_series(1, 2) kind, generate_series(0, 598) r;
+        INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
+        VALUES (30, '\(largeID)', 1, 'large', 'large1', now(), 1, now(), 1000),
+            (31, '\(importedID)', 1, 'imported', 'large1', now(), 1, now(), 1000);
+        INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+        SELECT 30, '\(largeID)', 'large' || m, 1, CASE m WHEN 1 THEN 2 WHEN 2 THEN 3 ELSE 1 END FROM generate_series(1, 1000) m;
+        INSERT INTO store.invitations (slot, conversation_id, id, code_hash, creator_id, creator_slot, created_at)
+        VALUES (30, '\(largeID)', '\(noID)', '\(noID)', 'large1', 7, now());
+        INSERT INTO store.imports (slot, conversation_id) VALUES (31, '\(importedID)');
+        INSERT INTO store.import_stays (slot, conversation_id, user_id, user_slot, joined_seq, role)
+        SELECT 31, '\(importedID)', 'large' || m, 7, 1, CASE m WHEN 1 THEN 2 ELSE 1 END FROM generate_series(1, 1000) m;
+        INSERT INTO store.user_streams (user_slot, user_id, last_useq) VALUES (7, 'newcomer', 0), (7, 'large1', 0), (7, 'large9', 0);
         ANALYZE
         """
 }
@@ -224,6 +263,8 @@ private struct ExecutedPlan {
     /// How many rows the statement returns.
     let rows: Int
     private(set) var scans: [Scan] = []
+    /// How many rows of each table were written and returned.
+    private(set) var changes: [String: Int] = [:]
     /// The pairs of rows that joins compared in vain.
     private var comparisons = 0
 
@@ -262,6 +303,9 @@ private struct ExecutedPlan {
                     kind: kind, table: table, index: node["Index Name"] as? String,
                     condition: ["Index Cond", "Recheck Cond", "TID Cond"].lazy.compactMap { node[$0] as? String }.first,
                     loops: Int(loops), rows: Int((read * loops).rounded())))
+        }
+        if node["Node Type"] as? String == "ModifyTable", let table = node["Relation Name"] as? String {
+            changes[table] = Int(Self.number("Actual Rows", of: node))
         }
         let vain = Self.number("Rows Removed by Join Filter", of: node) * Self.number("Actual Loops", of: node)
         comparisons += Int(vain.rounded())

@@ -543,6 +543,22 @@ def test_a_draft_is_on_all_devices_of_its_user(single, terminals, names):
     desk.wait("> and another")
 
 
+def test_each_copy_is_a_device_of_its_user(single, terminals, names):
+    phone, desk = (terminals(single, names[0], device=device) for device in ("", "-desk"))
+    for each in (phone, desk):
+        each.wait("online")
+    # A device is noted behind the beginning of its session.
+    desk.press("settings", "v")
+    while not desk.shows("this device", "seen "):
+        desk.wait("this device")
+        desk.press("escape", "v")
+        desk.wait("Devices", absent=("Loading",))
+    assert desk.text.count("parley chat on") == 2
+    desk.press("o", "y")
+    desk.wait("this device", absent=("End all devices", "Loading"))
+    phone.wait("online")
+
+
 def served_digest(system, name: str) -> str:
     """The SHA-256 of the only file in the user's only conversation, as the server says."""
     http = Uploader(system, name).http

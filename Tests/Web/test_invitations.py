@@ -207,15 +207,22 @@ def test_a_member_who_opens_a_link_gets_the_conversation(people):
 def test_an_invitation_waits_until_it_is_decided_on(people):
     alice, bob = people("alice", "bob")
     group = alice.group("Sunday")
+    code = code_of(alice, group)
     signed_in(bob)
-    tab = comes(bob, code_of(alice, group))
+    tab = comes(bob, code)
     offer = invitation(tab.page)
     expect(offer.get_by_text("1 member", exact=True)).to_be_visible()
     tab.page.reload()
     expect(offer.get_by_text("1 member", exact=True)).to_be_visible()
+    # Another click on the link changes nothing.
+    asked = []
+    tab.page.on("request", lambda request: asked.append(request.url) if "/v1/invitations/" in request.url else None)
+    tab.page.goto(f"{bob.url}#invite={code}")
+    expect(tab.page).to_have_url(bob.url)
     offer.get_by_role("button", name="Not now").click()
     expect(offer).to_have_count(0)
     tab.page.wait_for_function("() => !history.state?.invite")
+    assert asked == []
     with pytest.raises(HTTPError, match="404"):
         bob.call("GET", f"/v1/conversations/{group}")
 

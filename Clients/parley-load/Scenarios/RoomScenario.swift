@@ -1,4 +1,5 @@
 import CommandSupport
+import Models
 import ParleyClient
 import Reactor
 
@@ -25,7 +26,7 @@ struct RoomScenario: Scenario {
 
     init(_ arguments: Arguments) throws(UsageError) {
         rooms = try arguments.integer("rooms", in: 1...10_000) ?? 1
-        members = try arguments.integer("members", in: 2...10_000) ?? 100
+        members = try arguments.integer("members", in: 2...ContractLimits.mostMembersPerConversation) ?? 100
         senders = min(members, try arguments.integer("senders", in: 1...10_000) ?? 10)
         traffic = try TrafficSettings(arguments)
         waitsForArrivals = !arguments.flag("acks-only")

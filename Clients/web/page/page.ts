@@ -54,11 +54,12 @@ export class ParleyPage extends HTMLElement {
   }
 
   #linkCame({ token, invite }: Secrets): void {
+    const isOffered = invite === this.#secrets.invite;
     if (invite !== undefined) this.#secrets.invite = invite;
     if (token) {
       this.#secrets.token = token;
       this.#showChat();
-    } else if (invite !== undefined) this.#offerInvitation();
+    } else if (invite !== undefined && !isOffered) this.#offerInvitation();
   }
 
   #showTitle(unread: number): void {

@@ -5,9 +5,15 @@ import Wire
 /// Decides when to query the delivered and read counts of the latest messages of a conversation again, and which
 /// senders get an update.
 ///
-/// The first movement is queried at once. Further ones until `interval` after the response are queried once, together.
+/// The first movement is queried at once. Further ones are queried once, together, after a rest behind the response.
 struct CountsRefresh {
     static let interval = Duration.seconds(1)
+    private static let longestRest = Duration.seconds(30)
+    private static let share = 20
+
+    /// The store counts all members' receipts. So that a large room takes a twentieth of a connection of the database at
+    /// most, it rests for longer the longer that takes.
+    static func rest(after query: Duration) -> Duration { min(max(interval, query * share), longestRest) }
 
     private enum State { case idle, busy, movedMeanwhile }
 

@@ -138,21 +138,24 @@ extension Room {
         let bus = rooms.bus
         rooms.fetches.run(in: key) { [conversation, weak self] done in
             let fields: (inout ByteBuffer) -> Void = { query.write(to: &$0) }
+            let started = MonotonicTime.now
             bus.request(.senderCounts, in: conversation.slot, deadline: Rooms.deadline, fields: fields) { outcome in
                 done()
-                self?.deliverCounts(outcome)
+                self?.deliverCounts(outcome, after: MonotonicTime.now - started)
             }
         }
     }
 
-    private func deliverCounts(_ outcome: RequestOutcome) {
+    private func deliverCounts(_ outcome: RequestOutcome, after taken: Duration) {
+        var rest = CountsRefresh.interval
         if case .response(let response) = outcome, response.status == 200 {
             var reader = ByteReader(response.payload.bytes)
             if let response = try? SenderCounts(from: &reader) { deliver(response) }
+            rest = CountsRefresh.rest(after: taken)
         } else {
             counts.failed()
         }
-        Reactor.after(CountsRefresh.interval) { [weak self] in
+        Reactor.after(rest) { [weak self] in
             guard let self, counts.rested() else { return }
             queryCounts()
         }

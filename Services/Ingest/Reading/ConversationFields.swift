@@ -70,9 +70,10 @@ struct ConversationFields {
             throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest) users")
         }
         var seen: Set<UserID> = [creator]
+        let others = members.filter { seen.insert($0).inserted }
+        guard seen.count <= limits.membersPerConversation else { throw .fullConversation }
         return CreateConversation(
-            conversation: try groupID(), kind: .group, creator: creator, title: try title(limits),
-            members: members.filter { seen.insert($0).inserted })
+            conversation: try groupID(), kind: .group, creator: creator, title: try title(limits), members: others)
     }
 
     private func groupID() throws(Problem) -> ConversationID {

@@ -165,6 +165,7 @@ struct ImportFields {
             guard members.count <= limits.membersPerRequest else {
                 throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest) users")
             }
+            guard members.count <= limits.membersPerConversation else { throw .fullConversation }
             if kind == .direct {
                 guard members.count == 2, title == nil else {
                     throw Problem(.invalid, "members: a direct conversation has two, and no title")

@@ -34,7 +34,7 @@ struct InvitationFields {
         guard id.uuid.isChosenByClient else {
             throw Problem(.invalid, "id: must be a UUID of version 4 or 7 in lower case")
         }
-        let most = Int64(ContractLimits.membersPerConversation)
+        let most = Int64(ContractLimits.mostMembersPerConversation)
         if let maxUses, !(1...most).contains(maxUses) {
             throw Problem(.invalid, "maxUses: must be from 1 to \(most)")
         }

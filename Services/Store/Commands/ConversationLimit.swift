@@ -1,7 +1,11 @@
-/// The number of conversations that a user may have in their list. Each costs its user at every start, and their fanout
-/// memory.
+import Models
+
+/// What a deployment allows of conversations. `ofUser` is the number that a user may have in their list: each costs its user
+/// at every start, and their fanout memory.
 struct ConversationLimit: Sendable {
     let ofUser: Int32
+    /// The members that a conversation may have.
+    var members = Int32(ContractLimits.membersPerConversation)
     /// Whether users are asked before a stranger brings them into a conversation. Then it is not in their list.
     var asksStrangers = false
 

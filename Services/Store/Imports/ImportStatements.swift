@@ -36,6 +36,7 @@ enum ImportStatements {
         let at: Parameter<Timestamp>
         let actor: Parameter<UserID?>
         let limit: Parameter<Int32>
+        let memberLimit: Parameter<Int32>
     }
 
     private struct TitleFields: NamedFields {
@@ -91,6 +92,7 @@ enum ImportStatements {
             parameters.set(input.at, to: record.at)
             parameters.set(input.actor, to: record.actor)
             parameters.set(input.limit, to: limit.whenAddedByOthers)
+            parameters.set(input.memberLimit, to: limit.members)
         }
     }
 

@@ -44,8 +44,7 @@ enum ImportVerdict: Int16, PostgresEnum {
         case .isDirect: Problem(.conflict, "a direct conversation has no title, and its members do not change")
         case .isErased: Problem(.conflict, "a user was erased")
         case .hasTooMany: Problem(.conflict, "a user is in as many conversations as others may add to")
-        case .tooManyMembers:
-            Problem(.tooLarge, "a conversation has at most \(ContractLimits.membersPerConversation) members")
+        case .tooManyMembers: .fullConversation
         case .tooManyStays:
             Problem(.conflict, "userId: the user was in this conversation \(PutMember.staysLimit) times")
         }

@@ -12,6 +12,7 @@
 -- :at           timestamptz
 -- :actor        text        NULL: the creator; who went, the user
 -- :limit        integer     how many conversations others may put into a user's list
+-- :member_limit integer     how many members a conversation may have
 --
 -- > verdict smallint ImportVerdict
 WITH {import_state},
@@ -47,7 +48,7 @@ verdict AS MATERIALIZED (
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :user_slot AND e.user_id = :user)
                 THEN {ImportVerdict.isErased}
             WHEN (SELECT NOT l.is_listed AND l.count >= :limit FROM listing l) THEN {ImportVerdict.hasTooMany}
-            WHEN state.member_count >= {ContractLimits.membersPerConversation} THEN {ImportVerdict.tooManyMembers}
+            WHEN state.member_count >= :member_limit THEN {ImportVerdict.tooManyMembers}
             WHEN (SELECT count(*) FROM store.import_stays s
                   WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user)
                 >= {PutMember.staysLimit} THEN {ImportVerdict.tooManyStays}
@@ -89,15 +90,21 @@ stream AS (
 ),
 changed AS (
     UPDATE store.import_stays s
-    SET left_seq = CASE WHEN :kind = {ChangeKind.memberRemoved} AND s.user_id = :user THEN moved.seq END,
+    SET left_seq = CASE WHEN :kind = {ChangeKind.memberRemoved} THEN moved.seq END,
         role = CASE
-            WHEN :kind = {ChangeKind.memberRemoved} AND s.user_id = :user THEN s.role
+            WHEN :kind = {ChangeKind.memberRemoved} THEN s.role
             WHEN s.role = {MemberRole.owner} THEN {MemberRole.member}
             ELSE {MemberRole.owner}
         END
     FROM moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq IS NULL
-      AND (:kind <> {ChangeKind.memberAdded} AND s.user_id = :user OR s.user_id = (SELECT h.user_id FROM heir h))
+      -- Not by an OR, nor a join, which would go through all members.
+      AND s.user_id = CASE WHEN :kind <> {ChangeKind.memberAdded} THEN :user END
+),
+inherited AS (
+    UPDATE store.import_stays s SET role = {MemberRole.owner} FROM moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq IS NULL
+      AND s.user_id = (SELECT h.user_id FROM heir h)
 ),
 shown AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)

@@ -16,6 +16,7 @@
 -- :action       smallint
 -- :subject      uuid       the hash of the code
 -- :limit        integer    how many conversations a user may have
+-- :member_limit integer    how many members a conversation may have
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -52,7 +53,7 @@ verdict AS MATERIALIZED (
                     SELECT FROM store.published_appearances s
                     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :actor
                     LIMIT {PutMember.staysLimit}) s) >= {PutMember.staysLimit} THEN {Problem.conflict}
-            WHEN (SELECT c.member_count >= {ContractLimits.membersPerConversation} FROM conversation c) THEN {Problem.tooLarge}
+            WHEN (SELECT c.member_count >= :member_limit FROM conversation c) THEN {Problem.tooLarge}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0

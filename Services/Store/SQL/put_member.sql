@@ -26,6 +26,7 @@
 -- :user_slot    smallint
 -- :role         smallint   MemberRole, or NULL: as it is, or a member
 -- :limit        integer    how many conversations others may put into a user's list
+-- :member_limit integer    how many members a conversation may have
 -- :direct       uuid       the direct conversation of the two
 -- :asks_strangers boolean  whoever does not know the actor is asked first
 --
@@ -88,7 +89,7 @@ verdict AS MATERIALIZED (
                 AND coalesce(:role <> coalesce((SELECT s.role FROM stay s), {MemberRole.member}), false)
                 THEN {Problem.forbidden}
             WHEN NOT EXISTS (SELECT FROM stay)
-                AND (SELECT c.member_count >= {ContractLimits.membersPerConversation} FROM conversation c)
+                AND (SELECT c.member_count >= :member_limit FROM conversation c)
                 THEN {Problem.tooLarge}
             ELSE {Problem.none}
         END AS problem

@@ -8,6 +8,7 @@ import Wire
 struct JoinConversation: WriteKind {
     struct Input: NamedFields {
         let limit: Parameter<Int32>
+        let memberLimit: Parameter<Int32>
     }
 
     static let statement = PreparedWrite<Input>("join_conversation", PackageResources.join_conversation_sql, .store)
@@ -16,6 +17,7 @@ struct JoinConversation: WriteKind {
 
     func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
         parameters.set(input.limit, to: limit.ofUser)
+        parameters.set(input.memberLimit, to: limit.members)
     }
 
     var subject: UUIDBytes? { InvitationCode.hash(of: secret) }
@@ -46,7 +48,7 @@ struct JoinConversation: WriteKind {
             you are in as many conversations as a user may be, were in this one \(PutMember.staysLimit) times, or \
             \(WriteStatement.keyWasUsed)
             """
-        case .tooLarge: WriteStatement.isFull
+        case .tooLarge: Problem.fullConversation.detail
         default: nil
         }
     }

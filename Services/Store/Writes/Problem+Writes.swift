@@ -24,7 +24,6 @@ extension WriteStatement {
     static let onlySender = "only its sender, as a member, may do this"
     static let onlyOwner = "only an owner may do this"
     static let onlyAdmin = "only an owner or an admin may do this"
-    static let isFull = "a conversation has at most \(ContractLimits.membersPerConversation) members"
     static let messageIsClosed = "the message takes this no more, or \(everyConflict)"
 }
 

@@ -13,6 +13,7 @@ struct PutMember: WriteKind {
         let user: UserInput
         let role: Parameter<MemberRole?>
         let limit: Parameter<Int32>
+        let memberLimit: Parameter<Int32>
         let direct: Parameter<ConversationID>
         let asksStrangers: Parameter<Bool>
     }
@@ -34,6 +35,7 @@ struct PutMember: WriteKind {
         parameters.set(input.user, to: user)
         parameters.set(input.role, to: role)
         parameters.set(input.limit, to: limit.whenAddedByOthers)
+        parameters.set(input.memberLimit, to: limit.members)
         parameters.set(input.direct, to: DirectConversation.id(user, adder))
         parameters.set(input.asksStrangers, to: limit.asksStrangers)
     }
@@ -74,7 +76,7 @@ struct PutMember: WriteKind {
             a direct conversation cannot be changed, the user was erased, is in too many conversations or was in this one \
             \(Self.staysLimit) times, or \(WriteStatement.everyConflict)
             """
-        case .tooLarge: WriteStatement.isFull
+        case .tooLarge: Problem.fullConversation.detail
         default: nil
         }
     }

@@ -74,7 +74,8 @@ extension Reader {
         },
         Reader("invitation", #"{"id":"\#(id)","expiresAt":"2026-03-08T07:00:00Z","maxUses":7}"#) { bytes in
             guard let invitation = try? InvitationFields(bytes).invitation(secret: .zero) else { return nil }
-            return invitation.maxUses.map { (1...Int32(ContractLimits.membersPerConversation)).contains($0) } ?? true
+            return invitation.maxUses.map { (1...Int32(ContractLimits.mostMembersPerConversation)).contains($0) }
+                ?? true
         },
         Reader("mute", #"{"until":"2026-03-08T07:00:00.000Z"}"#, "") {
             (try? MarkFields.mute($0)).map { (0...Timestamp.forever.milliseconds).contains($0.milliseconds) }
