@@ -78,6 +78,8 @@ public final class Authenticator {
     ///
     /// - Parameter isOpenToReaders: whether who may only read may make the request.
     public func refuseSuspended(_ request: Request, isOpenToReaders: Bool) throws(Problem) {
+        // The usual case is that nobody is.
+        guard revoked.hasSuspensions else { return }
         if let problem = suspension(of: try identity(of: request), isOpenToReaders: isOpenToReaders) { throw problem }
     }
 

@@ -60,6 +60,8 @@ public final class RevokedTokens {
 
     // MARK: Suspensions
 
+    var hasSuspensions: Bool { suspended.count > 0 }
+
     /// What the user of a token is told because they are suspended; nil: they are not.
     public func suspension(of identity: Identity, at now: Timestamp = .now) -> Problem.Suspended? {
         suspended.suspension(of: identity, at: now)

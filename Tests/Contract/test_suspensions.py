@@ -55,7 +55,7 @@ def test_who_is_out_comes_back_to_what_they_missed(backend, suspend, lift, anna,
         assert 0 < bye["retryAfter"] <= 3600 and "spam" not in str(bye)
         session.expect_close(4403)
         missed = anna.send(group, "Are you there?")
-        other.expect("change", where=lambda frame: frame["seq"] == missed["seq"])
+        other.expect_change(missed["seq"], group)
         assert "suspen" not in str(other.frames)
     with open_socket(ben.system) as late:
         late.send(type="hello", token=ben.token)
@@ -86,7 +86,7 @@ def test_who_may_only_read_has_a_session_and_is_not_seen_to_write(suspend, lift,
     eventually(lambda: has_session(ben))
     with ben.socket() as reader, anna.socket() as other:
         message = anna.send(group, "Read this")
-        reader.expect("change", where=lambda frame: frame["seq"] == message["seq"])
+        reader.expect_change(message["seq"], group)
         reader.send(type="typing", conversationId=group, active=True)
         reader.send(type="read", conversationId=group, seq=message["seq"])
         other.expect("status", where=lambda frame: ben.name in frame.get("read", {}))
