@@ -43,9 +43,15 @@ extension ChatScreen {
         case .online: nil
         case .connecting, .off: distrust ?? (wasOnline ? Self.offline : nil)
         case .waiting: distrust ?? Self.offline
+        case .suspended(let until): suspended(until)
         case .superseded: "Another session of this device took over. Ctrl-R takes it back."
         case .otherUser: "The token is another user's than this copy."
         }
+    }
+
+    private func suspended(_ until: Timestamp?) -> String {
+        let end = until.map { " until \(maker.times.coming($0, now: now))" } ?? ""
+        return "You are suspended\(end). What you write is kept."
     }
 
     private static let offline = "Offline. What you write is kept, and sent when the server is back."

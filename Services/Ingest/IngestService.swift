@@ -78,7 +78,7 @@ final class IngestService: HTTPHandler {
         case .route(let route) where route.call == .importRecords: admitImport(request)
         case .route(let route) where route.call == .exportConversation || route.call == .exportUser:
             admitExport(request, route)
-        case .route(let route): admit(request, route.call)
+        case .route(let route): admit(request, route)
         case .methodNotAllowed(let allowed): refused(.methodNotAllowed(allowed))
         case .notFound where service.isAdministration(request): .admitted(bodyBytes: 0)
         case .notFound where page?.resource(at: request.target.path) != nil:
@@ -87,13 +87,17 @@ final class IngestService: HTTPHandler {
         }
     }
 
-    private func admit(_ request: Request, _ call: Call) -> RequestAdmission {
+    private func admit(_ request: Request, _ route: Route) -> RequestAdmission {
+        let call = route.call
         let limit = bodyLimit(of: call)
         let size = request.announcedBodyBytes ?? 0
         guard size <= UInt64(limit) else { return .bodyTooLarge }
         guard call.needsToken else { return .admitted(bodyBytes: limit) }
         do throws(Problem) {
-            return .admitted(bodyBytes: limit, try account(for: request, call, bodyBytes: Int(size)))
+            let account = try account(for: request, call, bodyBytes: Int(size))
+            // After it was paid for, so that whoever tries again and again has to wait.
+            try refuseSuspended(request, route, account.user)
+            return .admitted(bodyBytes: limit, account)
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))
         }
@@ -126,6 +130,10 @@ final class IngestService: HTTPHandler {
         }
     }
 
+    private func refuseSuspended(_ request: Request, _ route: Route, _ user: UserID) throws(Problem) {
+        try authenticator.refuseSuspended(request, isOpenToReaders: route.isOpen(toReader: user))
+    }
+
     func refused(_ refusal: Refusal) -> RequestAdmission {
         metrics.responded(refusal.status, after: .zero)
         return .refused(refusal)
@@ -143,6 +151,7 @@ final class IngestService: HTTPHandler {
         do throws(Problem) {
             // The body may have taken a minute to arrive.
             _ = try caller(of: request, route.call)
+            try refuseSuspended(request, route, account.user)
             if request.announcedBodyBytes == nil {
                 try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
             }
@@ -179,6 +188,9 @@ final class IngestService: HTTPHandler {
         case .sync: try sync(query, user, exchange)
         case .eraseUser: eraseUser(try route.user(), exchange)
         case .revokeTokens: try revokeTokens(of: try route.user(), request.body, exchange)
+        case .suspension: try suspension(of: try route.user(), exchange)
+        case .suspend: try suspend(try route.user(), request.body, exchange)
+        case .liftSuspension: try suspend(SuspendUser(try route.user(), nil), exchange)
         case .search: try search(query, user, exchange)
         case .unreadTotal: unreadTotal(user, exchange)
         case .devices: try devices(request, user, exchange)

@@ -14,6 +14,14 @@ enum MediaCall: CaseIterable {
         default: false
         }
     }
+
+    /// Whether a user may make it whom an administrator has suspended to reading only.
+    var isOpenToReaders: Bool {
+        switch self {
+        case .create, .append: false
+        case .options, .offset, .terminate, .object, .content, .thumbnail, .sign: true
+        }
+    }
 }
 
 /// The call that a request is for.

@@ -247,12 +247,12 @@ final class MediaService: HTTPHandler {
         switch route.call {
         case .options: return .admitted(bodyBytes: 0)
         case .create, .append:
-            let account = try account(of: request, streaming: true)
+            let account = try account(of: request, route.call, streaming: true)
             let head = route.call == .create ? try creation(request) : try appending(request, try route.media())
             return .streamed(UploadCall(self, account, try token(of: request), head))
         case .content, .thumbnail: return .streamed(try reading(request, route))
         case .offset, .terminate, .object, .sign:
-            _ = try account(of: request, streaming: false)
+            _ = try account(of: request, route.call, streaming: false)
             return .admitted(bodyBytes: 1024)
         }
     }
@@ -278,10 +278,12 @@ final class MediaService: HTTPHandler {
         }
     }
 
-    private func account(of request: Request, streaming: Bool) throws(Reply) -> MediaAccount {
+    private func account(of request: Request, _ call: MediaCall, streaming: Bool) throws(Reply) -> MediaAccount {
         let user = try user(of: request)
         do throws(Problem) {
-            return try accounts.account(of: user, streaming: streaming)
+            let account = try accounts.account(of: user, streaming: streaming)
+            try authenticator.refuseSuspended(request, isOpenToReaders: call.isOpenToReaders)
+            return account
         } catch { throw Reply(error) }
     }
 
@@ -365,7 +367,7 @@ final class MediaService: HTTPHandler {
             do throws(Problem) { try accounts.requireRoom() } catch { throw Reply(error) }
             return ReadCall(self, nil, readHead(request, id, part, nil))
         }
-        let account = try account(of: request, streaming: true)
+        let account = try account(of: request, route.call, streaming: true)
         return ReadCall(self, account, readHead(request, try route.media(), part, account.user))
     }
 
@@ -394,6 +396,9 @@ final class MediaService: HTTPHandler {
         guard route.call != .options else { return respond(options, responder) }
         do throws(Reply) {
             let user = try user(of: request), id = try route.media(), call = route.call
+            do throws(Problem) {
+                try authenticator.refuseSuspended(request, isOpenToReaders: call.isOpenToReaders)
+            } catch { throw Reply(error) }
             Reactor.spawn { [self] in
                 do throws(Reply) {
                     respond(try await reply(to: call, id, user), responder)

@@ -46,6 +46,7 @@ enum Schema {
                 Migration(27, "bans", sql: PackageResources._0027_bans_sql),
                 Migration(28, "invitations", sql: PackageResources._0028_invitations_sql),
                 Migration(29, "devices", sql: PackageResources._0029_devices_sql),
+                Migration(30, "suspensions", sql: PackageResources._0030_suspensions_sql),
                 Migration(31, "leaders", sql: PackageResources._0031_leaders_sql),
             ], publishing: Publications.store)
     }

@@ -59,6 +59,8 @@ extension SQLNames {
         .number("ProfileStatements.fewConversations", ProfileStatements.fewConversations),
         .number("ProfileStatements.audienceLimit", ProfileStatements.audienceLimit),
         .number("RevocationStatements.rowsLimit", RevocationStatements.rowsLimit),
+        .interval("RevocationStatements.suspensionKeptFor", RevocationStatements.suspensionKeptFor),
+        .number("RevocationStatements.forgottenAtOnce", RevocationStatements.forgottenAtOnce),
         .interval("RecentOutcomes.keptFor", RecentOutcomes.keptFor),
         .number("RecentOutcomes.rowsPerStep", RecentOutcomes.rowsPerStep),
         .number("Schema.erasureLocks", Schema.erasureLocks),

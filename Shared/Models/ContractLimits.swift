@@ -52,6 +52,11 @@ public enum ContractLimits {
     /// The devices of a user that are listed: the latest. As many revocations of tokens of devices are kept.
     public static let devicesPerUser = 100
 
+    // MARK: Suspensions
+
+    /// Unicode code points of the reason.
+    public static let suspensionReasonCharacters = 500
+
     // MARK: Conversations
 
     /// What a deployment may raise to `mostMembersPerConversation`.

@@ -72,6 +72,27 @@ public final class Authenticator {
     /// Whether a token that was valid once still is.
     public func isValid(_ token: Identity) -> Bool { TokenRefusal.of(token, tokens, erased, revoked) == nil }
 
+    // MARK: Suspensions
+
+    /// Refuses the request of a suspended user.
+    ///
+    /// - Parameter isOpenToReaders: whether who may only read may make the request.
+    public func refuseSuspended(_ request: Request, isOpenToReaders: Bool) throws(Problem) {
+        // The usual case is that nobody is.
+        guard revoked.hasSuspensions else { return }
+        if let problem = suspension(of: try identity(of: request), isOpenToReaders: isOpenToReaders) { throw problem }
+    }
+
+    /// The same for a token whose request takes long; nil: it may go on.
+    public func suspension(of token: Identity, isOpenToReaders: Bool) -> Problem? {
+        guard let suspension = revoked.suspension(of: token), suspension.mode == .out || !isOpenToReaders else {
+            return nil
+        }
+        return Problem(suspension)
+    }
+
+    // MARK: Details
+
     /// The challenge of a 401 response (RFC 6750, 3).
     public static func challenge(_ request: Request) -> ResponseHeader {
         token(of: request) == nil ? ResponseHeader("WWW-Authenticate", "Bearer") : tokenIsInvalid

@@ -5,9 +5,10 @@ import Reactor
 import Wire
 
 /// The times up to which tokens are revoked: a user's by an administrator, or those of devices by the user. About 100 bytes for
-/// each revocation that can still apply: if tokens have a maximum lifetime, revocations are removed after that long.
+/// each revocation that can still apply: if tokens have a maximum lifetime, revocations are removed after that long. The same
+/// list has the users that are suspended.
 ///
-/// From the acknowledgement on, the process that sent it refuses such tokens. Other processes do so when the
+/// From the acknowledgement on, the process that sent it refuses such tokens, and suspended users. Other processes do so when the
 /// announcement reaches them, or, if that is lost, the number published every second. No process is ready before all
 /// slots are loaded.
 @Reactor
@@ -15,13 +16,14 @@ public final class RevokedTokens {
     /// How often revocations that cannot apply any more are removed.
     private static let forgettingInterval = Duration.seconds(600)
 
-    /// Called with each user whose revocation time moved.
+    /// Called with each user whose revocation time or suspension moved.
     public var onRevoked: @Reactor (UserID) -> Void = { _ in }
 
     private let bus: Bus
     private let longestLifetime: Duration?
     private var revocations: [UserID: KnownRevocation] = [:]
     private var ofDevices: [UserID: [DeviceScope: KnownRevocation]] = [:]
+    private var suspended = SuspendedUsers()
 
     private struct KnownRevocation {
         var before: Timestamp
@@ -54,7 +56,23 @@ public final class RevokedTokens {
     /// Whether the user's slot is loaded, so that `contains` is reliable.
     public func knows(_ user: UserID) -> Bool { synchronizer.isLoaded(user.slot) }
 
-    var count: Int { revocations.count + ofDevices.reduce(0) { $0 + $1.value.count } }
+    var count: Int { revocations.count + ofDevices.reduce(0) { $0 + $1.value.count } + suspended.count }
+
+    // MARK: Suspensions
+
+    var hasSuspensions: Bool { suspended.count > 0 }
+
+    /// What the user of a token is told because they are suspended; nil: they are not.
+    public func suspension(of identity: Identity, at now: Timestamp = .now) -> Problem.Suspended? {
+        suspended.suspension(of: identity, at: now)
+    }
+
+    /// Adds a suspension committed by a store, or that it was lifted.
+    public func insert(_ suspension: HeldSuspension, at now: Timestamp = .now) {
+        if suspended.insert(suspension, at: now) { onRevoked(suspension.user) }
+    }
+
+    // MARK: Tokens
 
     /// Whether the token of this identity is revoked. A token without `iat` counts as issued at any time. `iat` is in
     /// whole seconds, so a token issued in the same second is refused too, whether before or after the revocation.
@@ -102,6 +120,7 @@ public final class RevokedTokens {
     /// Removes revocations for which no valid token can exist any more. The revocation time may be slightly ahead of
     /// the revoking process's clock, and that clock ahead of ours.
     func forget(at now: MonotonicTime) {
+        suspended.forget(at: .now)
         guard let longestLifetime else { return }
         let age = longestLifetime + TokenVerifier.clockDifference * 2
         revocations = revocations.filter { now - $0.value.arrival <= age }
@@ -117,16 +136,23 @@ public final class RevokedTokens {
     }
 
     private func take(_ entry: RevocationEntry) {
-        if let revocation = entry.latest { insert(revocation) }
+        if let latest = entry.latest { insert(latest) }
         synchronizer.announced(entry.number, of: entry.slot, includesEntry: entry.latest != nil)
+    }
+
+    private func insert(_ entry: ListedRevocation) {
+        switch entry {
+        case .tokens(let revocation): insert(revocation)
+        case .suspension(let suspension): insert(suspension)
+        }
     }
 
     private func take(_ rest: inout ByteReader, _ after: Int64) throws(WireError) -> Int64 {
         var last = after
         while !rest.isAtEnd {
-            let revocation = try Revocation(from: &rest)
-            insert(revocation)
-            last = revocation.number
+            let next = try ListedRevocation(from: &rest)
+            insert(next)
+            last = next.number
         }
         return last
     }

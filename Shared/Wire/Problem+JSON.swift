@@ -12,6 +12,10 @@ extension Problem {
         buffer.append(key: "title", json: code.title)
         buffer.append(key: "detail", json: detail)
         buffer.append(key: "code", json: code.name)
+        if let suspension {
+            buffer.append(key: "mode", json: suspension.mode.name)
+            buffer.append(key: "until", json: suspension.until)
+        }
         buffer.endObject()
     }
 }

@@ -54,9 +54,15 @@ public struct Revocation: WireCodable, Hashable {
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
-        number = try reader.position()
+        let number = try reader.position()
         let name = try reader.optionalUser()
-        before = try reader.time()
+        try self.init(number: number, name, before: try reader.time(), rest: &reader)
+    }
+
+    /// - Parameter name: nil if it is of devices.
+    init(number: Int64, _ name: UserID?, before: Timestamp, rest reader: inout ByteReader) throws(WireError) {
+        self.number = number
+        self.before = before
         user = if let name { name } else { try reader.user() }
         scope = name == nil ? try DeviceScope(from: &reader) : nil
     }
@@ -68,6 +74,48 @@ public struct Revocation: WireCodable, Hashable {
         guard let scope else { return }
         buffer.append(user)
         scope.write(to: &buffer)
+    }
+}
+
+/// An entry of the list of revocations: tokens, or a user's suspension, which is numbered with these.
+///
+/// Layout: that of what it is. A `HeldSuspension` has no name and the time 0.
+public enum ListedRevocation: WireCodable, Hashable {
+    case tokens(Revocation)
+    case suspension(HeldSuspension)
+
+    public var number: Int64 {
+        switch self {
+        case .tokens(let revocation): revocation.number
+        case .suspension(let suspension): suspension.number
+        }
+    }
+
+    public var user: UserID {
+        switch self {
+        case .tokens(let revocation): revocation.user
+        case .suspension(let suspension): suspension.user
+        }
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        let number = try reader.position()
+        let name = try reader.optionalUser()
+        try self.init(number: number, name, before: try reader.time(), rest: &reader)
+    }
+
+    init(number: Int64, _ name: UserID?, before: Timestamp, rest reader: inout ByteReader) throws(WireError) {
+        self =
+            name == nil && before.milliseconds == 0
+            ? .suspension(try HeldSuspension(number: number, rest: &reader))
+            : .tokens(try Revocation(number: number, name, before: before, rest: &reader))
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .tokens(let revocation): revocation.write(to: &buffer)
+        case .suspension(let suspension): suspension.write(to: &buffer)
+        }
     }
 }
 
@@ -170,74 +218,76 @@ public struct EndDevices: WireCodable, Hashable {
 /// `revocations`: the revocations of a slot after a number. Numbers begin at 1 and only grow. There is only the latest one of
 /// the same tokens, so there are gaps.
 ///
-/// A query. Layout: slot 1 · after 8 · knows devices 1. Response: last number of the slot 8 · `Revocation`s, ascending by
-/// number, to the end. If they end before the last number, there are more. Processes of before ask without the last byte; to
-/// them a revocation of devices is one of the user's tokens up to 1970.
+/// A query. Layout: slot 1 · after 8 · what the asker knows 1 (1: devices, 2: suspensions, together 3). Response: last number of
+/// the slot 8 · `ListedRevocation`s, ascending by number, to the end. If they end before the last number, there are more.
+/// Processes of before devices ask without the last byte. To those that do not know a kind, one of it is a revocation of the
+/// user's tokens up to 1970.
 public struct RevocationsQuery: WireCodable, Hashable {
     public var slot: Slot
     public var after: Int64
     public var knowsDevices: Bool
+    public var knowsSuspensions: Bool
 
-    public init(_ slot: Slot, after: Int64, knowsDevices: Bool = true) {
+    public init(_ slot: Slot, after: Int64, knowsDevices: Bool = true, knowsSuspensions: Bool = true) {
         self.slot = slot
         self.after = after
         self.knowsDevices = knowsDevices
+        self.knowsSuspensions = knowsSuspensions
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         after = try reader.position()
-        knowsDevices = reader.isAtEnd ? false : try reader.number(UInt8.self) != 0
+        let known: UInt8 = reader.isAtEnd ? 0 : try reader.number()
+        knowsDevices = known & 1 != 0
+        knowsSuspensions = known & 2 != 0
     }
 
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
         buffer.append(bigEndian: after)
-        buffer.append(knowsDevices ? 1 : 0 as UInt8)
+        buffer.append((knowsDevices ? 1 : 0) | (knowsSuspensions ? 2 : 0) as UInt8)
     }
 }
 
-/// store → ingest, fanout (topic `V`): the last number of a slot's revocations. The slot's owner publishes it once a
+/// store → ingest, fanout, media (topic `V`): the last number of a slot's revocations. The slot's owner publishes it once a
 /// second, and at once, with the revocation, when there is a new one: an up-to-date subscriber then needs no query. The
 /// number only grows, so the highest one received is valid.
 ///
-/// Layout: slot 1 · number 8 · name of the user (empty: not included, or of devices) · time 8 · of devices: user name ·
-/// `DeviceScope`.
+/// Layout: slot 1 · `ListedRevocation`; not included: slot 1 · number 8 · empty name · 0 8. To a process that does not know
+/// suspensions, one of these is not included, and to one that does not know devices, neither are those.
 public struct RevocationEntry: WireCodable, Hashable {
     public var slot: Slot
     public var number: Int64
-    public var latest: Revocation?
+    public var latest: ListedRevocation?
 
     public init(_ slot: Slot, number: Int64) {
         self.slot = slot
         self.number = number
     }
 
-    public init(_ revocation: Revocation) {
-        slot = revocation.user.slot
-        number = revocation.number
-        latest = revocation
+    public init(_ latest: ListedRevocation) {
+        slot = latest.user.slot
+        number = latest.number
+        self.latest = latest
     }
+
+    public init(_ revocation: Revocation) { self.init(.tokens(revocation)) }
 
     public init(from reader: inout ByteReader) throws(WireError) {
         slot = Slot(try reader.number())
         number = try reader.position()
-        let user = try reader.optionalUser()
+        let name = try reader.optionalUser()
         let before = try reader.time()
-        latest = user.map { [number] in Revocation(number: number, $0, before: before) }
-        // Of devices: no time is that early.
-        guard user == nil, before.milliseconds > 0 else { return }
-        let owner = try reader.user()
-        latest = Revocation(number: number, owner, before: before, try DeviceScope(from: &reader))
+        guard name != nil || before.milliseconds > 0 || !reader.isAtEnd else { return }
+        latest = try ListedRevocation(number: number, name, before: before, rest: &reader)
     }
 
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(slot.number)
+        if let latest { return latest.write(to: &buffer) }
         buffer.append(bigEndian: number)
-        buffer.append(name: latest.map { $0.scope == nil ? $0.user.name : "" } ?? "")
-        buffer.append(latest?.before ?? Timestamp(milliseconds: 0))
-        guard let latest, let scope = latest.scope else { return }
-        buffer.append(latest.user)
-        scope.write(to: &buffer)
+        buffer.append(name: "")
+        buffer.append(Timestamp(milliseconds: 0))
     }
 }

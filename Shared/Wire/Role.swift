@@ -50,7 +50,7 @@ extension StoreRequestKind: RequestKind {
     public var askers: Set<Role> {
         switch self {
         case .createConversation, .sendMessages, .sendWithAttachments, .write, .putSettings, .revokeTokens,
-            .endDevices,
+            .endDevices, .suspendUser,
             .importRecords, .dropImport, .putProfile,
             .eraseUser:
             [.ingest]
@@ -59,7 +59,7 @@ extension StoreRequestKind: RequestKind {
         case .eraseStep: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans, .invitations, .invitation, .devices,
+            .bans, .invitations, .invitation, .devices, .suspension,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -18,6 +18,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendWithAttachments = 12
     case endDevices = 13
     case noteDevice = 14
+    case suspendUser = 15
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -42,6 +43,9 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case invitations = 89
     case invitation = 90
     case devices = 91
+
+    // Queries of administrators. The response is client JSON.
+    case suspension = 92
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

@@ -173,6 +173,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
             | ({"conversationId": scene.conversation} if variant == "in the conversation" else {})
         },
         "PUT /v1/settings": {"json": {"presence": True}},
+        "PUT /v1/users/{userId}/suspension": {"json": {"mode": "out"}},
         "PUT /v1/profile": {"json": {"displayName": "Somebody"}},
         "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
@@ -219,6 +220,73 @@ def test_a_call_does_for_everybody_what_the_table_says(system, callers, name):
         if response.is_success and method not in ("GET", "HEAD", "OPTIONS"):
             scene.renew()
     assert seen == POLICY[name]
+
+
+# MARK: Suspensions
+
+TO_OTHERS = {
+    "POST /v1/conversations",
+    "PUT /v1/profile",
+    "POST /v1/invitations/{code}",
+    "POST /v1/media",
+    "PATCH /v1/media/{mediaId}",
+    "POST /v1/messages:batch",
+    "PATCH /v1/conversations/{conversationId}",
+    "PUT /v1/conversations/{conversationId}/acceptance",
+    "PUT /v1/conversations/{conversationId}/permissions",
+    "DELETE /v1/conversations/{conversationId}/bans/{userId}",
+    "POST /v1/conversations/{conversationId}/invitations",
+    "POST /v1/conversations/{conversationId}/messages",
+    "PATCH /v1/conversations/{conversationId}/messages/{messageId}",
+    "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback",
+    "PUT /v1/conversations/{conversationId}/members/{userId}",
+    "DELETE /v1/conversations/{conversationId}/members/{userId}",
+}
+"""What who may only read is refused; of the last one, all but leaving."""
+
+
+def left_by(mode: str, name: str) -> str:
+    """What becomes of a call of a member who is suspended: as the table says, unless the suspension comes first."""
+    policy = POLICY[name]
+    is_public, is_for_administrators = policy["none"] != "401", {policy[who] for who in ("owner", "member")} == {"403"}
+    if is_public or is_for_administrators and policy["admin"] != "403":
+        return policy["member"]
+    is_refused = mode == "out" or " ".join(name.split()[:2]) in TO_OTHERS and "oneself" not in name
+    return "suspended" if is_refused else policy["member"]
+
+
+@pytest.mark.parametrize("mode", ["readOnly", "out"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_does_what_a_suspension_leaves(system, callers, name, mode):
+    assert TO_OTHERS <= {" ".join(name.split()[:2]) for name in CALLS}
+    scene, suspension = Scene(callers, with_file="{mediaId}" in name), f"/v1/users/{callers.member.name}/suspension"
+    assert callers.admin.http.put(suspension, json={"mode": mode}).status_code == 204
+    try:
+        if "/v1/media" in name:
+            # Of another process, which learns of it a moment later.
+            while not is_suspended(as_member(system, scene, "POST /v1/media"), mode):
+                time.sleep(0.02)
+        response, expected = as_member(system, scene, name), left_by(mode, name)
+        if expected == "suspended":
+            assert is_suspended(response, mode), response.text
+        else:
+            assert outcome(response) in expected.split("|"), response.text
+    finally:
+        assert callers.admin.http.delete(suspension).status_code == 204
+
+
+def as_member(system, scene: Scene, name: str):
+    method, path, options = request(name, scene, "member")
+    headers = scene.headers("member") | options.pop("headers", {})
+    with system.http(service=server_of(path)) as http:
+        return http.request(method, path, headers=headers, **options)
+
+
+def is_suspended(response, mode: str) -> bool:
+    if response.status_code != 403 or response.request.method == "HEAD":
+        return response.status_code == 403
+    problem = response.json()
+    return (problem["code"], problem.get("mode")) == ("suspended", mode) and "Retry-After" in response.headers
 
 
 # MARK: Frames

@@ -58,6 +58,7 @@ BEYOND_SCHEMAS = (
     "extra: at most",  # bytes, and levels
     "must be a time from 1970 to 9999",
     "expiresAt: must be in the future",
+    "until: must be in the future",
     "deviceId: must be 1 to 128 bytes without control characters",
     "expected an integer",  # 1.0 is an integer to JSON Schema
     "U+0000",

@@ -40,7 +40,7 @@ final class ScriptedStore {
     var counts: [ConversationID: (sender: UserID, json: String)] = [:]
 
     private var erased: [UserID] = []
-    private var revocations: [Revocation] = []
+    private var revocations: [ListedRevocation] = []
 
     /// Announcements or digests are not sent while these are set.
     var losesAnnouncements = false
@@ -112,11 +112,22 @@ final class ScriptedStore {
 
     /// A second entry, for another number of the user's slot.
     func revoke(_ user: UserID, before: Timestamp) {
-        let last = revocations.last { $0.user.slot == user.slot }?.number ?? 0
-        let revocation = Revocation(number: last + 1, user, before: before)
+        add(.tokens(Revocation(number: nextNumber(of: user), user, before: before)))
+    }
+
+    /// Suspends a user, or lifts their suspension.
+    func suspend(_ user: UserID, _ mode: SuspensionMode?, until: Timestamp? = nil) {
+        add(.suspension(HeldSuspension(number: nextNumber(of: user), user, mode, until: until)))
+    }
+
+    private func nextNumber(of user: UserID) -> Int64 {
+        1 + (revocations.last { $0.user.slot == user.slot }?.number ?? 0)
+    }
+
+    private func add(_ revocation: ListedRevocation) {
         revocations.append(revocation)
         guard !losesAnnouncements else { return }
-        bus.append(to: .revocation(user.slot.group)) { RevocationEntry(revocation).write(to: &$0) }
+        bus.append(to: .revocation(revocation.user.slot.group)) { RevocationEntry(revocation).write(to: &$0) }
     }
 
     /// What the owner of the slot says once a second.

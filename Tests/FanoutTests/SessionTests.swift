@@ -675,6 +675,55 @@ import Testing
     }
 
     @Test(
+        "sessions of a suspended user end, the announcement lost or not, and begin when it is over",
+        arguments: [false, true])
+    @Reactor func suspended(isLost: Bool) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        let anna = UserID("anna")!, end = Timestamp(milliseconds: 4_102_444_800_000)
+        let first = await system.session("anna"), ben = await system.session("ben")
+        func suspend(_ mode: SuspensionMode?, until: Timestamp? = nil) {
+            system.store.losesAnnouncements = isLost
+            system.store.suspend(anna, mode, until: until)
+            if isLost { system.store.tellRevoked(in: anna.slot) }
+        }
+        suspend(.out, until: end)
+        await waitUntil { first.closeCode == 4403 }
+        let bye = try #require(first.frames(of: "bye").first)
+        for part in [#""code":"suspended""#, #""retryAfter":3600"#, #""until":"2100-01-01T00:00:00.000Z""#] {
+            #expect(bye.contains(part))
+        }
+        func hello() -> TestClient {
+            let client = system.client()
+            client.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
+            return client
+        }
+        let late = hello()
+        await waitUntil { late.closeCode == 4403 }
+        // Who may read has a session, and is not seen to write.
+        suspend(.readOnly)
+        var reader = hello()
+        await waitUntil {
+            if reader.closeCode != nil { reader = hello() }
+            return reader.frames(of: "welcome").count == 1
+        }
+        reader.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
+        await system.quiet(reader)
+        #expect(ben.frames(of: "typing").isEmpty && reader.closeCode == nil)
+        suspend(nil)
+        await waitUntil {
+            reader.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
+            return !ben.frames(of: "typing").isEmpty
+        }
+        suspend(.out, until: Timestamp(milliseconds: Timestamp.now.milliseconds - 1_000))
+        await system.quiet(reader)
+        #expect(reader.closeCode == nil)
+        suspend(.out)
+        await waitUntil { reader.closeCode == 4403 && ben.closeCode == nil }
+        #expect(reader.frames(of: "bye").first?.contains("until") == false)
+    }
+
+    @Test(
         "sessions with revoked tokens end, the announcement lost or not, and newer ones stay", arguments: [false, true])
     @Reactor func revoked(isLost: Bool) async throws {
         let system = try await TestSystem()

@@ -28,6 +28,8 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.get, "/v1/conversations/\(id)/settings", "conversationSettings"),
             (.put, "/v1/conversations/\(id)/settings", "putConversationSettings"),
             (.delete, "/v1/users/ben", "eraseUser"), (.post, "/v1/users/ben/revoke", "revokeTokens"),
+            (.get, "/v1/users/ben/suspension", "suspension"), (.put, "/v1/users/ben/suspension", "suspend"),
+            (.delete, "/v1/users/ben/suspension", "liftSuspension"),
             (.post, "/v1/import", "importRecords"), (.delete, "/v1/import/\(id)", "dropImport"),
             (.get, "/v1/export/conversations/\(id)", "exportConversation"),
             (.get, "/v1/export/users/ben", "exportUser"),
@@ -90,7 +92,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             "/v1/conversations/\(id)/messages/\(id)/receipts/", "/v1/messages", "/v1/messages:batch/x",
             "/openapi.json/",
             "/v1/conversation/\(id)", "/v1/users", "/v1/users/", "/v1/users/ben/x", "/v1/users//revoke",
-            "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
+            "/v1/users/ben/suspension/", "/v1/users/ben/revoke/", "/v1/settings/", "/v1/settings/ben",
             "/v1/conversations/\(id)/settings/ben", "/v1/unread/", "/v1/conversations/\(id)/mute/", "/v1/mute",
         ])
     func notFound(path: String) {
@@ -105,6 +107,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.patch, "/v1/conversations/\(id)/settings", "405 GET, HEAD, PUT"),
             (.post, "/v1/export/users/ben", "405 GET, HEAD"), (.get, "/v1/users/ben", "405 DELETE"),
             (.delete, "/v1/users/ben/revoke", "405 POST"),
+            (.post, "/v1/users/ben/suspension", "405 GET, HEAD, PUT, DELETE"),
             (.get, "/v1/messages:batch", "405 POST"), (.get, "/v1/conversations/\(id)/receipts", "405 POST"),
             (.other, "/v1/conversations/\(id)/messages", "405 GET, HEAD, POST"),
             (.post, "/v1/conversations/\(id)/digest", "405 GET, HEAD"),

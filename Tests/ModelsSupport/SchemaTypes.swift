@@ -68,6 +68,7 @@ public enum SchemaTypes {
         "Invitation": Invitation.self,
         "InvitationList": InvitationList.self,
         "InvitationPreview": InvitationPreview.self,
+        "NewSuspension": RequestBody.NewSuspension.self,
         "PageDigest": HistoryDigest.Page.self,
         "Permissions": Permissions.self,
         "PrivateChange": PrivateChange.self,
@@ -89,6 +90,7 @@ public enum SchemaTypes {
         "Settings": Settings.self,
         "SignedMedia": SignedMedia.self,
         "SignedThumbnails": SignedMedia.Thumbnails.self,
+        "Suspension": Suspension.self,
         "SyncPage": SyncPage.self,
         "SystemEvent": SystemEvent.self,
         "Tapback": Tapback.self,
@@ -124,6 +126,7 @@ public enum SchemaTypes {
         "PinOrder": Int64.self,
         "PrivateKind": Open<PrivateKind>.self,
         "ProblemCode": Open<Problem.Code>.self,
+        "SuspensionMode": Open<SuspensionMode>.self,
         "ProfileExtra": [String: JSONValue].self,
         "ProfileWriters": Open<ProfileWriters>.self,
         "MessageRequests": Open<MessageRequests>.self,
@@ -152,6 +155,7 @@ public enum SchemaTypes {
     /// The names that an enumeration has.
     public static let names: [String: [String]] = [
         "ByeCode": names(ByeCode.self),
+        "SuspensionMode": names(SuspensionMode.self),
         "ChangeKind": names(ChangeKind.self),
         "ConversationKind": names(ConversationKind.self),
         "DeliveryStatus": names(DeliveryStatus.self),

@@ -566,6 +566,15 @@ import Testing
         #expect(device.text[0].contains("Another session"))
     }
 
+    @Test("the banner says until when its user is suspended, if that ends")
+    func suspension() {
+        var device = Device([row(1)])
+        device.apply(.connection(.suspended(until: nil)))
+        #expect(device.text[0].contains("You are suspended. What"))
+        device.apply(.connection(.suspended(until: Timestamp(milliseconds: 4_102_488_000_000))))
+        #expect(device.text[0].contains("You are suspended until 1 January 2100, 12:00."))
+    }
+
     @Test("a certificate that is refused is told of for as long as there is no connection")
     func distrust() {
         var device = Device(columns: 120, [row(1)])

@@ -66,6 +66,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(EraseUser(alice), "alone"), Locked(RevokeTokens(alice, before: Timestamp(milliseconds: 0)), "alone"),
         Locked(EndDevices(alice, .only(DeviceID("phone")!), before: Timestamp(milliseconds: 0)), "alone"),
         Locked(NoteDevice(alice, DeviceID("phone")!), "users"),
+        Locked(SuspendUser(alice, .out), "alone"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),

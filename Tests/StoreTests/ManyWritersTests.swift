@@ -178,8 +178,9 @@ struct ManyWritersTests {
         case 18:
             let moment = Timestamp(milliseconds: .random(in: 1..<1_000_000, using: &random))
             let phone = DeviceID("phone")!
-            return switch Int.random(in: 0..<3, using: &random) {
+            return switch Int.random(in: 0..<4, using: &random) {
             case 0: command(.revokeTokens, in: user.slot, RevokeTokens(user, before: moment))
+            case 2: command(.suspendUser, in: user.slot, SuspendUser(user, Bool.random(using: &random) ? .out : nil))
             case 1: command(.endDevices, in: user.slot, EndDevices(user, .allBut(phone), before: moment))
             default: command(.noteDevice, in: user.slot, NoteDevice(user, phone))
             }

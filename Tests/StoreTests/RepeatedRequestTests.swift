@@ -236,7 +236,7 @@ struct RepeatedRequestTests {
             "conversations", "memberships", "messages", "changes", "revisions", "tapbacks", "hidden", "early_deletions",
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
-            "devices", "device_revocations", "import_stays", "import_events", "bans", "invitations",
+            "devices", "device_revocations", "suspensions", "import_stays", "import_events", "bans", "invitations",
         ]
         return try tables.map { table in
             let row = try store.database.query(

@@ -39,7 +39,9 @@ struct RevocationTests {
             var reader = ByteReader(bytes)
             let end: Int64 = try reader.position()
             var revocations: [Revocation] = []
-            while !reader.isAtEnd { revocations.append(try Revocation(from: &reader)) }
+            while !reader.isAtEnd {
+                if case .tokens(let revocation) = try ListedRevocation(from: &reader) { revocations.append(revocation) }
+            }
             return (end, revocations)
         }
     }
@@ -180,5 +182,100 @@ struct RevocationTests {
         try store.database.execute("UPDATE store.devices SET last_at = last_at - interval '6 minutes'")
         await note("device-7")
         #expect(try rows("device").last == "device-7")
+    }
+
+    // MARK: Suspensions
+
+    @Reactor private func suspend(
+        _ user: UserID, _ mode: SuspensionMode?, until: Timestamp? = nil, reason: String = "", in store: StoreUnderTest
+    ) async throws -> HeldSuspension? {
+        let command = SuspendUser(user, mode, until: until, reason: reason)
+        let reply = try #require(await store.ask(.suspendUser, in: user.slot) { command.write(to: &$0) })
+        guard reply.status == 200, !reply.payload.isEmpty else { return nil }
+        return try reply.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try HeldSuspension(from: &reader)
+        }
+    }
+
+    @Reactor private func listed(
+        after: Int64, knowsSuspensions: Bool = true, in store: StoreUnderTest
+    ) async throws -> (end: Int64, [ListedRevocation]) {
+        let query = RevocationsQuery(bob.slot, after: after, knowsSuspensions: knowsSuspensions)
+        let reply = try #require(await store.ask(.revocations, in: bob.slot) { query.write(to: &$0) })
+        return try reply.payload.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            let end: Int64 = try reader.position()
+            var all: [ListedRevocation] = []
+            while !reader.isAtEnd { all.append(try ListedRevocation(from: &reader)) }
+            return (end, all)
+        }
+    }
+
+    @Reactor private func shown(of user: UserID, in store: StoreUnderTest) async throws -> (status: Int, text: String) {
+        let reply = try #require(
+            await store.ask(.suspension, in: user.slot) { SuspensionQuery(user).write(to: &$0) })
+        return (Int(reply.status), String(decoding: reply.payload, as: UTF8.self))
+    }
+
+    private var distantFuture: Timestamp { Timestamp(milliseconds: 4_102_444_800_000) }
+
+    @Test("suspensions are numbered with revocations, the last one of a user counts, and that it was lifted is one")
+    @Reactor func suspensions() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        #expect(try await suspend(bob, nil, in: store) == nil)
+        _ = try await revoke(neighbour, before: moment(50), in: store)
+        let first = HeldSuspension(number: 2, bob, .readOnly, until: distantFuture)
+        for _ in 0..<2 {
+            #expect(try await suspend(bob, .readOnly, until: distantFuture, reason: "spam", in: store) == first)
+        }
+        let shown = try await shown(of: bob, in: store)
+        #expect(shown.status == 200)
+        #expect(
+            shown.text.hasPrefix(#"{"mode":"readOnly","until":"2100-01-01T00:00:00.000Z","reason":"spam","since":"#))
+        #expect(try await suspend(bob, .out, in: store) == HeldSuspension(number: 3, bob, .out))
+        _ = try await end(.only(DeviceID("phone")!), before: moment(60), in: store)
+        let lifted = try #require(try await suspend(bob, nil, in: store))
+        #expect(lifted.number == 5 && lifted.mode == nil && lifted.until != nil)
+        #expect(try await suspend(bob, nil, in: store) == lifted)
+        #expect(try await self.shown(of: bob, in: store).status == 404)
+        let (end, all) = try await listed(after: 0, in: store)
+        #expect(end == 5 && all.map(\.number) == [1, 4, 5])
+        #expect(all.last == .suspension(lifted))
+        let (count, known) = try await listed(after: 0, knowsSuspensions: false, in: store)
+        #expect(count == 5)
+        #expect(known.last == .tokens(Revocation(number: 5, bob, before: Timestamp(milliseconds: 0))))
+    }
+
+    @Test("what has been over for long is removed with a later number, and what took the last number stays")
+    @Reactor func removed() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        _ = try await suspend(neighbour, .out, until: distantFuture, in: store)
+        _ = try await suspend(bob, .out, in: store)
+        _ = try await suspend(bob, nil, in: store)
+        try store.database.execute("UPDATE store.suspensions SET until = until - interval '100 years'")
+        // It changes nothing, and takes no number.
+        _ = try await suspend(bob, nil, in: store)
+        #expect(try await listed(after: 0, in: store).1.map(\.number) == [1, 3])
+        #expect(try await shown(of: neighbour, in: store).status == 404)
+        #expect(try await suspend(bob, .out, in: store) == HeldSuspension(number: 4, bob, .out))
+        #expect(try await listed(after: 0, in: store).1 == [.suspension(HeldSuspension(number: 4, bob, .out))])
+    }
+
+    @Test("who is erased is not suspended any more, and no reason is kept")
+    @Reactor func erased() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        _ = try await suspend(bob, .out, reason: "spam", in: store)
+        _ = await store.ask(.eraseUser, in: bob.slot) { EraseUser(bob).write(to: &$0) }
+        await waitUntil {
+            (try? store.database.query("SELECT FROM store.suspensions WHERE reason IS NOT NULL").isEmpty) == true
+        }
+        let reply = try #require(
+            await store.ask(.suspendUser, in: bob.slot) { SuspendUser(bob, .readOnly, reason: "x").write(to: &$0) })
+        #expect(reply.status == 409)
+        #expect(try await suspend(bob, nil, in: store)?.mode == nil)
     }
 }

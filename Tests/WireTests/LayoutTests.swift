@@ -176,7 +176,31 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (NoteDevice(bob, DeviceID("fon")!), "03626f62" + "03666f6e"),
     (DevicesQuery(bob, current: DeviceID("fon")!), "03626f62" + "03666f6e"),
     (DevicesQuery(bob, current: nil), "03626f62" + "00"),
-    (RevocationsQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003" + "01"),
+    (RevocationsQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003" + "03"),
+    (RevocationsQuery(Slot(0xC5), after: 3, knowsSuspensions: false), "c5" + "0000000000000003" + "01"),
+    (
+        SuspendUser(bob, .readOnly, until: Timestamp(milliseconds: 60_000), reason: "x"),
+        "03626f62" + "01" + "000000000000ea60" + "78"
+    ),
+    (SuspendUser(bob, nil), "03626f62" + "00" + "0000000000000000"),
+    (SuspensionQuery(bob), "03626f62"),
+    (
+        HeldSuspension(number: 7, bob, .out),
+        "0000000000000007" + "00" + "0000000000000000" + "03626f62" + "02" + "0000000000000000"
+    ),
+    (
+        ListedRevocation.suspension(HeldSuspension(number: 7, bob, nil, until: Timestamp(milliseconds: 60_000))),
+        "0000000000000007" + "00" + "0000000000000000" + "03626f62" + "00" + "000000000000ea60"
+    ),
+    (
+        ListedRevocation.tokens(Revocation(number: 7, bob, before: Timestamp(milliseconds: 0))),
+        "0000000000000007" + "03626f62" + "0000000000000000"
+    ),
+    (
+        RevocationEntry(.suspension(HeldSuspension(number: 7, bob, .out))),
+        String(bob.slot.number, radix: 16) + "0000000000000007" + "00" + "0000000000000000" + "03626f62" + "02"
+            + "0000000000000000"
+    ),
     (RevocationEntry(Slot(0xC5), number: 3), "c5" + "0000000000000003" + "00" + "0000000000000000"),
     (
         RevocationEntry(
@@ -238,10 +262,22 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     @Test("a truncated value is refused at every length", arguments: goldenBytes.indices)
     func truncated(index: Int) throws {
         let (value, _) = goldenBytes[index]
-        // A problem's detail extends to the end of its bytes, so only its code can be missing. Processes of before ask for
-        // revocations without the last byte.
-        let shortest = value is Problem ? 1 : encoded(value).count - (value is RevocationsQuery ? 1 : 0)
-        for length in 0..<shortest { expectTruncated(value, at: length) }
+        for length in 0..<encoded(value).count where !isWhole(value, at: length) { expectTruncated(value, at: length) }
+    }
+
+    /// Whether a value may end there.
+    private func isWhole(_ value: any WireCodable, at length: Int) -> Bool {
+        switch value {
+        // A problem's detail, and the reason of a suspension, extend to the end of the bytes.
+        case is Problem: length >= 1
+        case let suspension as SuspendUser: length >= encoded(value).count - suspension.reason.utf8.count
+        // Processes of before ask for revocations without the last byte.
+        case is RevocationsQuery: length == encoded(value).count - 1
+        // Where a suspension begins that is told of, an entry without one ends.
+        case let entry as RevocationEntry:
+            if case .suspension = entry.latest { length == 1 + 8 + 1 + 8 } else { false }
+        default: false
+        }
     }
 
     private func expectTruncated<Value: WireCodable>(_ value: Value, at length: Int) {

@@ -22,6 +22,7 @@ import Wire
             sendWithAttachments   ingest
             endDevices            ingest
             noteDevice                                   fanout
+            suspendUser           ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -44,6 +45,7 @@ import Wire
             invitations           ingest
             invitation            ingest
             devices               ingest
+            suspension            ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -41,6 +41,15 @@ public struct LocalTimes: Sendable {
         day(moment) == day(now) ? time(moment) : dayName(moment, now: now)
     }
 
+    /// Of a moment to come: `18:00` of today, else "12 November, 18:00", with the year if it is another one.
+    public func coming(_ moment: Timestamp, now: Timestamp) -> String {
+        guard day(moment) != day(now) else { return time(moment) }
+        let parts = calendar.dateComponents([.year, .month, .day], from: moment.date)
+        let date = "\(parts.day ?? 0) \(Self.months[(parts.month ?? 1) - 1])"
+        let isThisYear = parts.year == calendar.component(.year, from: now.date)
+        return (isThisYear ? date : "\(date) \(parts.year ?? 0)") + ", " + time(moment)
+    }
+
     // In the language of the other texts, not in that of the device.
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = [

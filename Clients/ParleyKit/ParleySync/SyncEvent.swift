@@ -97,7 +97,7 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// Whether the same call may succeed later.
     package var isTemporary: Bool {
         guard case .refused(let problem, _) = self else { return true }
-        return problem.status == 429 || problem.status == 408 || problem.status >= 500
+        return problem.status == 429 || problem.status == 408 || problem.status >= 500 || problem.excludes
     }
 
     package var isUnauthenticated: Bool {
@@ -109,6 +109,11 @@ package enum CallFailure: Error, Hashable, Sendable {
         guard case .refused(_, let retryAfter) = self else { return nil }
         return retryAfter
     }
+}
+
+extension ProblemDetails {
+    /// Whether the user is suspended from everything, until later. Who may still read is told at once what they may not do.
+    package var excludes: Bool { code == .known(.suspended) && mode != .known(.readOnly) }
 }
 
 /// What to do about an event, in this order: first the writes, in one transaction, then the rest. If the writes fail,
@@ -161,6 +166,9 @@ public enum ConnectionState: Hashable, Sendable {
     case online
     /// The connection was lost; another attempt follows by itself.
     case waiting
+    /// An administrator has suspended the user; another attempt follows by itself then, and every hour, as it may be lifted.
+    /// Nil: for ever. What is written meanwhile is kept.
+    case suspended(until: Timestamp?)
     /// Another session of this device took over. `Parley.connect()` takes it back.
     case superseded
     /// The token is that of another user than the one whose copy this is.

@@ -128,12 +128,17 @@ extension Synchronizer {
             requests.awaitToken()
         default: break
         }
-        pause(now, atLeast: farewell?.retryAfter.map { .seconds($0) }, &step)
+        let isSuspended = farewell?.code == .known(.suspended)
+        pause(
+            now, atLeast: farewell?.retryAfter.map { .seconds($0) },
+            as: isSuspended ? .suspended(until: farewell?.until) : .waiting, &step)
     }
 
-    private mutating func pause(_ now: Duration, atLeast asked: Duration? = nil, _ step: inout SyncStep) {
+    private mutating func pause(
+        _ now: Duration, atLeast asked: Duration? = nil, as state: ConnectionState = .waiting, _ step: inout SyncStep
+    ) {
         phase = .pausing(until: now + backoff.pause(atLeast: asked, using: &random))
-        step.notices.append(.connection(.waiting))
+        step.notices.append(.connection(state))
     }
 
     mutating func end(_ state: ConnectionState, _ step: inout SyncStep) {

@@ -137,7 +137,7 @@ package struct UploadSender: Sendable {
         case .failure(let failure) where failure.isUnauthenticated:
             awaitsToken = true
             step.needsFreshToken = true
-        case .failure(let failure) where call.isCreation && failure.retryAfter ?? .zero > Self.longestWait:
+        case .failure(let failure) where call.isCreation && failure.asksForMore(than: Self.longestWait):
             step.writes.append(.refused(.refusedFile("tooMuch")))
         case .failure(let failure) where failure.isTemporary:
             progress[upload.file.key] = nil
@@ -232,5 +232,15 @@ extension ProblemDetails {
     /// for a file that was looked into, and `tooMuch` for one too many in a day.
     package static func refusedFile(_ reason: String) -> ProblemDetails {
         ProblemDetails(title: "A file was refused", status: 422, code: Open("mediaRefused"), detail: reason)
+    }
+}
+
+extension CallFailure {
+    /// Whether a server that has a limit asks to wait for so long. That of a suspension is none.
+    fileprivate func asksForMore(than wait: Duration) -> Bool {
+        guard case .refused(let problem, let retryAfter?) = self, problem.code != .known(.suspended) else {
+            return false
+        }
+        return retryAfter > wait
     }
 }

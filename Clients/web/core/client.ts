@@ -50,6 +50,7 @@ export interface UserNames {
 /**
  * - `off`: not started, or signed out.
  * - `waiting`: the connection was lost; another attempt follows by itself.
+ * - `suspended`: an administrator has suspended the user; another attempt follows at the end of it, and every hour.
  * - `superseded`: another session of this device took over; `connect` takes it back.
  * - `unwritable`: nothing can be kept on this device, so nothing is sent or taken either; another attempt follows.
  * - `otherUser`: the token is of another user than the one whose copy this is.
@@ -60,6 +61,7 @@ export type ConnectionState =
   | "connecting"
   | "online"
   | "waiting"
+  | "suspended"
   | "superseded"
   | "unwritable"
   | "otherUser"
@@ -67,7 +69,7 @@ export type ConnectionState =
 
 /** Whether it may be tried at once what is tried later otherwise. */
 export function isBetweenAttempts(state: ConnectionState): boolean {
-  return state === "waiting" || state === "unauthenticated";
+  return state === "waiting" || state === "suspended" || state === "unauthenticated";
 }
 
 /** A part of something long. Rows that did not change are the same objects as before, so a screen may compare by `===`. */
@@ -242,6 +244,8 @@ export interface ParleyClient {
   /** Null before the first session on this device. */
   readonly userId: Watched<UserId | null>;
   readonly connection: Watched<ConnectionState>;
+  /** When the user's suspension ends by itself, if `connection` is `suspended`; undefined: only when it is lifted. */
+  readonly suspendedUntil: Time | undefined;
   /** Unread messages in all conversations that are neither muted nor archived, as far as the copy goes. */
   readonly unreadTotal: Watched<number>;
   readonly settings: Watched<Settings | null>;

@@ -39,6 +39,7 @@ import { newId } from "./uuid.ts";
 export class FakeClient implements ParleyClient {
   readonly userId = new Emitter<UserId | null>("alice");
   readonly connection = new Emitter<"online" | "waiting">("online");
+  readonly suspendedUntil = undefined;
   readonly unreadTotal = new Emitter(3);
   readonly settings = new Emitter<Settings | null>({ readReceipts: true, presence: true });
   readonly blockedUsers = new Emitter<UserId[]>([]);

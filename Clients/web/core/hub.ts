@@ -7,7 +7,7 @@ import { LiveQueries } from "./live.ts";
 import { Files } from "./media/files.ts";
 import { takesUploads, TusCalls } from "./media/tus.ts";
 import { Uploader, type UploadProgress } from "./media/uploader.ts";
-import type { Limits, Message } from "./model.ts";
+import type { Limits, Message, Time } from "./model.ts";
 import { Moment } from "./moment.ts";
 import { Names } from "./names.ts";
 import { Session } from "./session.ts";
@@ -24,6 +24,7 @@ const betweenAttempts = 5_000;
  */
 export class Hub {
   readonly connection = new Emitter<ConnectionState>("off");
+  suspendedUntil?: Time;
   readonly limits = new Emitter<Limits | null>(null);
   readonly isSignedOut = new Emitter(false);
   /** How far the files are that are being uploaded, by what they are kept under. */
@@ -139,7 +140,8 @@ export class Hub {
 
   /** A tab has come: it is told what is not in the database. */
   private greet(): void {
-    this.tabs.tell({ tell: "notice", notice: { notice: "connection", state: this.connection.value } });
+    const [state, until] = [this.connection.value, this.suspendedUntil];
+    this.tabs.tell({ tell: "notice", notice: { notice: "connection", state, until } });
     for (const notice of this.moment.notices()) this.tabs.tell({ tell: "notice", notice });
     for (const progress of this.uploads.value.values()) this.tabs.tell({ tell: "progress", progress });
   }
@@ -187,6 +189,7 @@ export class Hub {
   private hear(notice: SyncNotice): void {
     this.moment.take(notice);
     if (notice.notice !== "connection") return;
+    this.suspendedUntil = notice.until;
     this.connection.set(notice.state);
     if (notice.state !== "online") return;
     void this.loadFileLimits();

@@ -272,6 +272,9 @@ export interface Problem {
   title: string;
   detail: string;
   code: string;
+  /** With the code `suspended`. */
+  mode?: "readOnly" | "out";
+  until?: Time;
 }
 
 /** What of `GET /v1/limits` a client needs. */
@@ -408,7 +411,7 @@ export type FrameFromServer =
   | { type: "reload"; conversationId?: ConversationId; lastSeq?: number; useq?: number }
   | { type: "reset"; conversationId?: ConversationId }
   | { type: "tokenExpiring"; at: Time }
-  | { type: "bye"; code: string; reason: string; retryAfter?: number }
+  | { type: "bye"; code: string; reason: string; retryAfter?: number; until?: Time }
   | { type: "pong"; id?: string };
 
 export type FrameFromClient =

@@ -42,6 +42,11 @@ export async function openParley(options: kit.ParleyOptions): Promise<kit.Parley
 
 class Parley extends Writing implements kit.ParleyClient {
   readonly connection = this.hub.connection;
+
+  get suspendedUntil(): model.Time | undefined {
+    return this.hub.suspendedUntil;
+  }
+
   readonly limits = this.hub.limits;
   readonly uploads = this.hub.uploads;
   readonly fileLimits = this.watch<kit.FileLimits | null>(

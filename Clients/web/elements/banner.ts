@@ -1,5 +1,6 @@
 import { type ConnectionState, isBetweenAttempts, type ParleyClient } from "../core/client.ts";
 import { Endings, make } from "./dom.ts";
+import { suspensionText } from "./words.ts";
 
 /** A connection that comes back within this time is not worth a word. */
 const patience = 1500;
@@ -8,6 +9,7 @@ const texts: Partial<Record<ConnectionState, string>> = {
   connecting: "Connecting…",
   waiting: "No connection. What you write is kept and sent later.",
   unwritable: "Nothing can be kept in this browser. Is its storage full?",
+  suspended: suspensionText(),
   superseded: "Parley is open somewhere else.",
   unauthenticated: "You were signed out. A link from your application signs you in again; what you write is kept.",
   otherUser: "This link is of another user. Sign out first to use it.",
@@ -51,6 +53,7 @@ export class Banner extends HTMLElement {
     const isStuck = state === "superseded" || isBetweenAttempts(state);
     const action = state === "superseded" ? "Use here" : "Try now";
     const button = isStuck && make("button", { onclick: () => client.connect() }, action);
-    this.replaceChildren(make("div", { class: state }, make("span", texts[state]!), ...(button ? [button] : [])));
+    const text = state === "suspended" ? suspensionText(client.suspendedUntil) : texts[state]!;
+    this.replaceChildren(make("div", { class: state }, make("span", text), ...(button ? [button] : [])));
   }
 }

@@ -5,7 +5,7 @@ import { avatar } from "./avatar.ts";
 import { arrange, type Child, iconOf, make, nodesOf, on, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
 import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
-import { eventText, plain, signOf, spokenText, timeText, wholeTime } from "./words.ts";
+import { eventText, plain, refusalText, signOf, spokenText, timeText, wholeTime } from "./words.ts";
 
 /** What a bubble can ask for. */
 export interface BubbleActions {
@@ -190,7 +190,7 @@ function moreButton(row: TimelineRow, actions: BubbleActions): HTMLElement {
 }
 
 function failure(row: TimelineRow, actions: BubbleActions): HTMLElement {
-  const reason = row.problem?.detail ?? "It could not be sent.";
+  const reason = row.problem ? refusalText(row.problem) : "It could not be sent.";
   return make(
     "div.failure",
     make("span.reason", iconOf("alert"), `Not sent: ${reason}`),
@@ -233,7 +233,7 @@ function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: Bub
 
 function stateOf(row: TimelineRow, receipts: ReceiptsView | null, isGroup: boolean): string {
   if (row.state === "sending") return "Sending";
-  if (row.state === "failed") return `Not sent: ${row.problem?.detail ?? "refused"}`;
+  if (row.state === "failed") return `Not sent: ${row.problem ? refusalText(row.problem) : "refused"}`;
   if (receipts) return statusWord(receipts, isGroup);
   return { read: "Read", delivered: "Delivered", sent: "Sent" }[row.message.status ?? "sent"];
 }

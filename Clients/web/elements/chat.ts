@@ -10,6 +10,7 @@ import { openInvitation } from "./invitations.ts";
 import { newConversation } from "./new-conversation.ts";
 import { Search } from "./search.ts";
 import { openSettings } from "./settings.ts";
+import { refusalText } from "./words.ts";
 
 /** The styles of everything here, put in by the build. */
 declare const PARLEY_STYLE: string;
@@ -212,7 +213,7 @@ export class ParleyChat extends HTMLElement {
       ...problems.map((problem) =>
         make(
           "div.problem-note",
-          make("span", `${capital(problem.kind)} was refused: ${problem.problem.detail}`),
+          make("span", `${capital(problem.kind)} was refused: ${refusalText(problem.problem)}`),
           iconButton("Dismiss", "close", () => dismiss(problem)),
         )
       ),

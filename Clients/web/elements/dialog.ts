@@ -1,5 +1,6 @@
 import { ClientProblem } from "../core/client.ts";
 import { type Child, iconButton, make, nodesOf, on } from "./dom.ts";
+import { refusalText } from "./words.ts";
 
 let latest = 0;
 
@@ -51,7 +52,7 @@ export function confirm(owner: Element, title: string, text: string, action: str
 
 /** What a person reads of an error. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof ClientProblem) return error.problem.detail;
+  if (error instanceof ClientProblem) return refusalText(error.problem);
   return navigator.onLine ? "The server could not be reached." : "There is no connection.";
 }
 

@@ -1,6 +1,6 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, shownText } from "../core/media/kinds.ts";
-import type { Attachment, Message, UserId } from "../core/model.ts";
+import type { Attachment, Message, Problem, UserId } from "../core/model.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { patternOf } from "./text.ts";
 
@@ -108,6 +108,23 @@ const day = 86_400_000;
 
 export function timeText(time: string): string {
   return clock.format(new Date(time));
+}
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** What a suspended user is told: until when, if it ends. */
+export function suspensionText(until?: string): string {
+  return `You are suspended${endOf(until)}. What you write is kept.`;
+}
+
+/** Why the server refused something, in words. */
+export function refusalText({ code, detail, mode, until }: Problem): string {
+  if (code !== "suspended") return detail;
+  return (mode === "readOnly" ? "You may only read" : "You are suspended") + endOf(until);
+}
+
+function endOf(until?: string): string {
+  return until === undefined ? "" : ` until ${moment.format(new Date(until))}`;
 }
 
 /** Days between two dates of the calendar here, whatever their hours. */

@@ -119,11 +119,14 @@ enum ServerFrame {
         object(.tokenExpiring) { $0.append(key: "at", json: time) }
     }
 
-    static func bye(_ code: ByeCode, reason: String, retryAfter: Int? = nil) -> WebSocketFrame {
+    static func bye(
+        _ code: ByeCode, reason: String, retryAfter: Int? = nil, until: Timestamp? = nil
+    ) -> WebSocketFrame {
         object(.bye) { frame in
             frame.append(key: "code", json: code.name)
             frame.append(key: "reason", json: reason)
             frame.append(key: "retryAfter", json: retryAfter)
+            frame.append(key: "until", json: until)
         }
     }
 

@@ -66,7 +66,7 @@ final class Gateway {
     /// Bytes held for unauthenticated connections.
     var unauthenticatedBytes: Int { budget.used }
 
-    /// Starts watching lifetimes, erased users, revoked tokens and keys.
+    /// Starts watching lifetimes, erased and suspended users, revoked tokens and keys.
     func start() {
         erased.onErased = { [weak self] in self?.endRefusedSessions(of: $0) }
         revoked.onRevoked = { [weak self] in self?.endRefusedSessions(of: $0) }
@@ -232,15 +232,26 @@ final class Gateway {
             return nil
         }
         account.chargeHello(bytes: bytes)
+        // After the charge, so that whoever tries again and again has to wait.
+        if let suspension = exclusion(of: identity) {
+            connection.socket.end(suspension)
+            return nil
+        }
         return identity
     }
 
     private func refusal(of identity: Identity) -> TokenRefusal? { TokenRefusal.of(identity, tokens, erased, revoked) }
 
+    /// The suspension by which its user has no session; nil: they may have one.
+    private func exclusion(of identity: Identity) -> Problem.Suspended? {
+        revoked.suspension(of: identity).flatMap { $0.mode == .out ? $0 : nil }
+    }
+
     private func begin(_ connection: UnauthenticatedConnection, _ hello: Hello, _ identity: Identity) {
         let socket = connection.socket
-        // The token may have been revoked while the rest of a large hello was read.
+        // The token may have been revoked, or its user suspended, while the rest of a large hello was read.
         if let refusal = refusal(of: identity) { return socket.end(.unauthenticated, reason: refusal.reason) }
+        if let suspension = exclusion(of: identity) { return socket.end(suspension) }
         forget(connection)
         let session = Session(socket, identity)
         socket.userInfo = session
@@ -263,7 +274,7 @@ final class Gateway {
             signals.receipts.receive(items, isRead: true, by: session)
             cost = FrameCost.receipts(items.count)
         case .typing(let conversation, let isActive):
-            cost = FrameCost.typing(audience: signals.typing.receive(conversation, isActive, from: session))
+            cost = FrameCost.typing(audience: typing(conversation, isActive, from: session))
         case .auth(let token):
             renew(session, token)
             cost = FrameCost.auth
@@ -271,6 +282,12 @@ final class Gateway {
         case .unknown: break
         }
         sessions.account(of: session.user).charge(cost, to: session)
+    }
+
+    /// Returns how many were told. Those of whom others see nothing at present are ignored: it would expire by itself.
+    private func typing(_ conversation: ConversationID, _ isActive: Bool, from session: Session) -> Int {
+        guard revoked.suspension(of: session.identity) == nil else { return 0 }
+        return signals.typing.receive(conversation, isActive, from: session)
     }
 
     private func renew(_ session: Session, _ token: String) {
@@ -282,6 +299,7 @@ final class Gateway {
             if let refusal = refusal(of: identity) {
                 return session.end(.unauthenticated, reason: refusal.reason)
             }
+            if let suspension = exclusion(of: identity) { return session.socket.end(suspension) }
             session.identity = identity
             session.hasWarnedOfExpiry = false
         } catch {
@@ -294,7 +312,11 @@ final class Gateway {
     private func endRefusedSessions(of user: UserID) { sessions.sessions(of: user).forEach(endIfRefused) }
 
     private func endIfRefused(_ session: Session) {
-        if let refusal = refusal(of: session.identity) { session.end(.unauthenticated, reason: refusal.reason) }
+        if let refusal = refusal(of: session.identity) {
+            session.end(.unauthenticated, reason: refusal.reason)
+        } else if let suspension = exclusion(of: session.identity) {
+            session.socket.end(suspension)
+        }
     }
 
     /// Rounds do not overlap; each is spread over several turns.

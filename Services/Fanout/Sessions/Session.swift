@@ -164,6 +164,13 @@ extension SessionSocket {
         send(ServerFrame.bye(code, reason: reason, retryAfter: retryAfter))
         close(code.webSocketCloseCode)
     }
+
+    func end(_ suspension: Problem.Suspended) {
+        send(
+            ServerFrame.bye(
+                .suspended, reason: suspension.detail, retryAfter: suspension.retryAfter, until: suspension.until))
+        close(ByeCode.suspended.webSocketCloseCode)
+    }
 }
 
 extension UUIDBytes {

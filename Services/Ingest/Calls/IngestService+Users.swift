@@ -1,6 +1,7 @@
 import Bytes
 import Edge
 import Models
+import Reactor
 import ServiceKit
 import Wire
 
@@ -29,6 +30,25 @@ extension IngestService {
         }
         let command = RevokeTokens(user, before: before)
         revoke(.revokeTokens, of: user, bodyBytes: body.count, exchange) { command.write(to: &$0) }
+    }
+
+    // MARK: Suspensions
+
+    func suspension(of user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = SuspensionQuery(user)
+        forward(.suspension, in: user.slot, exchange) { query.write(to: &$0) }
+    }
+
+    func suspend(_ user: UserID, _ body: UnsafeRawBufferPointer, _ exchange: Exchange) throws(Problem) {
+        try suspend(try SuspensionFields(body).suspension(of: user, at: .now), bodyBytes: body.count, exchange)
+    }
+
+    func suspend(_ command: SuspendUser, bodyBytes: Int = 0, _ exchange: Exchange) throws(Problem) {
+        change(
+            .suspendUser, of: command.user, bodyBytes: bodyBytes, exchange, fields: { command.write(to: &$0) },
+            hold: { [revoked] reader in
+                if !reader.isAtEnd, let held = try? HeldSuspension(from: &reader) { revoked.insert(held) }
+            })
     }
 
     // MARK: Devices
@@ -61,15 +81,27 @@ extension IngestService {
         _ kind: StoreRequestKind, of user: UserID, bodyBytes: Int, _ exchange: Exchange,
         _ fields: @escaping (inout ByteBuffer) -> Void
     ) {
-        request(kind, in: user.slot, size: bodyBytes, exchange, fields: fields) { [revoked] result in
+        change(
+            kind, of: user, bodyBytes: bodyBytes, exchange, fields: fields,
+            hold: { [revoked] reader in
+                if let revocation = try? Revocation(from: &reader) { revoked.insert(revocation) }
+            })
+    }
+
+    /// Has the store change whom the edges refuse. `hold` gets its response before the client does: from then on they are
+    /// refused here.
+    private func change(
+        _ kind: StoreRequestKind, of user: UserID, bodyBytes: Int, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void, hold: @escaping @Reactor (inout ByteReader) -> Void
+    ) {
+        request(kind, in: user.slot, size: bodyBytes, exchange, fields: fields) { result in
             switch result {
             case .success(let response):
                 guard response.status == 200 else {
                     return exchange.forward(status: response.status, response.payload.bytes)
                 }
-                // Before the client gets the response: from then on the tokens are refused here.
                 var reader = ByteReader(response.payload.bytes)
-                if let revocation = try? Revocation(from: &reader) { revoked.insert(revocation) }
+                hold(&reader)
                 exchange.forward(status: 204, UnsafeRawBufferPointer(start: nil, count: 0))
             case .failure(let problem): exchange.respond(problem)
             }

@@ -52,6 +52,7 @@ extension Call {
         // What tells open clients of it.
         case .putProfile: CallCost(5)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
+        case .suspension, .suspend, .liftSuspension: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
         // Its pages take turns in the stores, so that others go first.

@@ -20,6 +20,7 @@ enum Call: CaseIterable {
     case putDraft, removeDraft
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
+    case suspension, suspend, liftSuspension
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
@@ -29,8 +30,44 @@ enum Call: CaseIterable {
     /// Whether the call is for the application's backend only, which is not a user.
     var isForAdministrators: Bool {
         switch self {
-        case .eraseUser, .revokeTokens, .importRecords, .dropImport, .exportConversation, .exportUser: true
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .importRecords, .dropImport,
+            .exportConversation, .exportUser:
+            true
         default: false
+        }
+    }
+}
+
+extension Call {
+    /// What a user may do whom an administrator has suspended to reading only.
+    enum OfReaders {
+        /// Nobody else sees it, or it takes back what others saw.
+        case open
+        case refused
+        /// About themselves alone, such as leaving.
+        case openAboutThemselves
+    }
+
+    var ofReaders: OfReaders {
+        switch self {
+        case .limits, .document: .open
+        case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
+            .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
+            .devices, .revisions, .tapbacks, .messageReceipts:
+            .open
+        case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
+            .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
+            .endOtherDevices, .block, .unblock, .declineRequest:
+            .open
+        case .delete, .removeTapback, .revokeInvitation: .open
+        case .removeMember: .openAboutThemselves
+        case .createConversation, .send, .sendBatch, .edit, .setTapback, .rename, .putMember, .putPermissions, .liftBan,
+            .createInvitation, .join, .acceptRequest, .putProfile:
+            .refused
+        // An administrator is not suspended.
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .importRecords, .dropImport,
+            .exportConversation, .exportUser:
+            .open
         }
     }
 }
@@ -69,6 +106,16 @@ struct Route {
             throw .unknownInvitation
         }
         return code
+    }
+
+    /// Whether a user may make the request who may only read.
+    func isOpen(toReader user: UserID) -> Bool {
+        switch call.ofReaders {
+        case .open: true
+        case .refused: false
+        // What is no user id is refused for what it is.
+        case .openAboutThemselves: (try? self.user()).map { $0 == user } ?? true
+        }
     }
 
     /// The member in the path.
@@ -115,8 +162,9 @@ extension Route {
         guard let identifier = segments.next() else { return collection(method, first) }
         if first == "users", !identifier.isEmpty {
             guard let action = segments.next() else { return delete(method, Route(.eraseUser, item: identifier)) }
-            guard action == "revoke", segments.next() == nil else { return .notFound }
-            return post(method, Route(.revokeTokens, item: identifier))
+            guard segments.next() == nil else { return .notFound }
+            if action == "revoke" { return post(method, Route(.revokeTokens, item: identifier)) }
+            return action == "suspension" ? suspension(method, of: identifier) : .notFound
         }
         if first == "blocks", !identifier.isEmpty, segments.next() == nil {
             return putOrDelete(method, Route(.block, item: identifier), Route(.unblock, item: identifier))
@@ -164,6 +212,16 @@ extension Route {
             return post(method, Route(.sendBatch))
         }
         return .notFound
+    }
+
+    /// `/v1/users/{userId}/suspension`
+    private static func suspension(_ method: Method, of user: UnsafeRawBufferPointer) -> Result {
+        switch method {
+        case .get: .route(Route(.suspension, item: user))
+        case .put: .route(Route(.suspend, item: user))
+        case .delete: .route(Route(.liftSuspension, item: user))
+        default: .methodNotAllowed(allowed: "GET, HEAD, PUT, DELETE")
+        }
     }
 
     /// `/v1/conversations/{c}`

@@ -57,6 +57,9 @@ final class UploadCall: StreamHandler {
         guard media.authenticator.isValid(token) else {
             return refuse(Reply(Problem(.unauthenticated, "Authorization: the token is valid no longer")))
         }
+        if let problem = media.authenticator.suspension(of: token, isOpenToReaders: false) {
+            return refuse(Reply(problem))
+        }
         guard writer.take(bytes) else {
             return refuse(Reply(Problem(.invalid, "the body has more bytes than Upload-Length says")))
         }

@@ -52,6 +52,7 @@ enum BatchSteps {
         .revokeTokens: RevokeTokens.self,
         .endDevices: EndDevices.self,
         .noteDevice: NoteDevice.self,
+        .suspendUser: SuspendUser.self,
         .importRecords: ImportStep.self,
         .dropImport: DropImport.self,
     ]

@@ -93,6 +93,7 @@ final class Queries {
         case .unreadTotal: try prepare(unreadTotal) { .user($0.user) }
         case .blocks: try prepare(blocks) { .user($0.user) }
         case .devices: try prepare(devices) { .user($0.user) }
+        case .suspension: try prepare(suspension) { .user($0.user) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
@@ -112,7 +113,7 @@ final class Queries {
         case .createConversation, .sendMessages, .sendWithAttachments, .write, .readMoved, .putSettings, .putProfile,
             .eraseUser,
             .eraseStep,
-            .revokeTokens, .endDevices, .noteDevice, .importRecords, .dropImport:
+            .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport:
             preconditionFailure("commands go to the writer")
         }
     }

@@ -5,7 +5,7 @@ import Wire
 
 /// The statements of the revocation of tokens.
 enum RevocationStatements {
-    static let queries = [behind.untyped, ofSlots.untyped, devices.untyped]
+    static let queries = [behind.untyped, ofSlots.untyped, devices.untyped, suspension.untyped]
 
     /// The maximum number of revocations in one response.
     static let rowsLimit = 2_000
@@ -65,6 +65,41 @@ enum RevocationStatements {
         "note_device", PackageResources.note_device_sql, .store)
     static let devices = PreparedStatement<UserInput, DeviceColumns>("devices", PackageResources.devices_sql, .store)
 
+    // MARK: Suspensions
+
+    /// How long what is over stays in the list: a process that did not hear of the end learns it from there.
+    static let suspensionKeptFor = Duration.seconds(7 * 24 * 3600)
+
+    /// With each that takes a number, so there are few of them.
+    static let forgottenAtOnce = 10
+
+    struct SuspendInput: NamedFields {
+        let user: UserInput
+        let mode: Parameter<Int16>
+        let until: Parameter<Timestamp?>
+        let reason: Parameter<String?>
+    }
+
+    struct SuspendColumns: NamedFields {
+        let number: Column<Int64?>
+        let mode: Column<Int16?>
+        let until: Column<Timestamp?>
+        let isMoved: Column<Bool>
+        let isErased: Column<Bool>
+    }
+
+    struct SuspensionColumns: NamedFields {
+        let mode: Column<Int16>
+        let since: Column<Timestamp>
+        let until: Column<Timestamp?>
+        let reason: Column<String?>
+    }
+
+    static let suspend = PreparedStatement<SuspendInput, SuspendColumns>(
+        "suspend_user", PackageResources.suspend_user_sql, .store)
+    static let suspension = PreparedStatement<UserInput, SuspensionColumns>(
+        "suspension", PackageResources.suspension_sql, .store)
+
     // MARK: Queries
 
     struct SlotColumns: NamedFields {
@@ -78,7 +113,9 @@ enum RevocationStatements {
         let userId: Column<UserID>
         let device: Column<String?>
         let isAllBut: Column<Bool?>
-        let before: Column<Timestamp>
+        let before: Column<Timestamp?>
+        let mode: Column<Int16?>
+        let until: Column<Timestamp?>
     }
 
     static let ofSlots = PreparedStatement<SlotsInput, SlotColumns>(

@@ -7,7 +7,7 @@ import ServiceKit
 import Slots
 import Wire
 
-/// Reports revoked tokens, of users and of devices, to the edges: each revocation at once, and the last number of each
+/// Reports revoked tokens, of users and of devices, and suspended users to the edges: each revocation at once, and the last number of each
 /// owned slot every second.
 @Reactor
 final class Revocations {
@@ -33,7 +33,10 @@ final class Revocations {
     }
 
     /// Announces a committed revocation.
-    func moved(_ revocation: Revocation) {
+    func moved(_ revocation: Revocation) { moved(.tokens(revocation)) }
+
+    /// Announces a committed revocation or suspension.
+    func moved(_ revocation: ListedRevocation) {
         hold(revocation.number, of: revocation.user.slot)
         announce(RevocationEntry(revocation))
     }
@@ -58,21 +61,32 @@ extension Queries {
         let rows = try await connection.query(RevocationStatements.behind) { parameters, input in
             parameters.set(input, to: query.slot, after: query.after)
         }
-        let columns = RevocationStatements.behind.columns
         var buffer = ByteBuffer()
-        buffer.append(bigEndian: rows.first.map { $0[columns.lastNumber] } ?? 0)
-        for row in rows {
-            guard let number = row[columns.number] else { continue }
-            var revocation = Revocation(number: number, row[columns.userId], before: row[columns.before])
-            if let device = row[columns.device].flatMap(DeviceID.init), let isAllBut = row[columns.isAllBut] {
-                if query.knowsDevices {
-                    revocation.scope = DeviceScope(device, isAllBut: isAllBut)
-                } else {
-                    revocation.before = Timestamp(milliseconds: 0)
-                }
-            }
-            revocation.write(to: &buffer)
-        }
+        buffer.append(bigEndian: rows.first.map { $0[RevocationStatements.behind.columns.lastNumber] } ?? 0)
+        for row in rows { query.shown(row)?.write(to: &buffer) }
         return buffer.array
+    }
+}
+
+extension RevocationsQuery {
+    /// What the asker gets of a row. What it does not know of is one that applies to no token, so that it has all numbers.
+    fileprivate func shown(_ row: Row) -> ListedRevocation? {
+        let columns = RevocationStatements.behind.columns
+        guard let number = row[columns.number] else { return nil }
+        let user = row[columns.userId]
+        func nothing() -> ListedRevocation {
+            .tokens(Revocation(number: number, user, before: Timestamp(milliseconds: 0)))
+        }
+        guard let before = row[columns.before] else {
+            guard knowsSuspensions else { return nothing() }
+            let mode = row[columns.mode].flatMap { SuspensionMode(rawValue: UInt8($0)) }
+            return .suspension(HeldSuspension(number: number, user, mode, until: row[columns.until]))
+        }
+        var revocation = Revocation(number: number, user, before: before)
+        if let device = row[columns.device].flatMap(DeviceID.init), let isAllBut = row[columns.isAllBut] {
+            guard knowsDevices else { return nothing() }
+            revocation.scope = DeviceScope(device, isAllBut: isAllBut)
+        }
+        return .tokens(revocation)
     }
 }

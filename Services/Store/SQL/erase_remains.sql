@@ -24,6 +24,9 @@ WITH no_changes AS (
     DELETE FROM store.blocks b WHERE b.user_slot = :user_slot AND b.user_id = :user
 ), no_devices AS (
     DELETE FROM store.devices d WHERE d.user_slot = :user_slot AND d.user_id = :user
+), no_reason AS (
+    UPDATE store.suspensions s SET reason = NULL
+    WHERE s.user_slot = :user_slot AND s.user_id = :user AND s.reason IS NOT NULL
 ), rest AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM no_changes) OR EXISTS (SELECT FROM no_outcomes)
         OR EXISTS (SELECT FROM store.inbox i WHERE i.user_slot = :user_slot AND i.user_id = :user)

@@ -4,10 +4,40 @@
 public struct Problem: Error, Hashable, Sendable {
     public var code: Code
     public var detail: String
+    /// Of `suspended`. It is known at the edges, so it does not travel on the bus.
+    public var suspension: Suspended?
 
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
+    }
+
+    /// What a suspended user is told: no reason, and not who suspended them.
+    public struct Suspended: Hashable, Sendable {
+        public var mode: SuspensionMode
+        public var until: Timestamp?
+        /// The seconds after which to ask again, an hour at most: it may be lifted before it ends.
+        public var retryAfter: Int
+
+        /// An hour.
+        private static let longestWait: Int64 = 3_600
+
+        public init(_ mode: SuspensionMode, until: Timestamp?, at now: Timestamp) {
+            self.mode = mode
+            self.until = until
+            let left = until.map { ($0.milliseconds - now.milliseconds + 999) / 1000 } ?? Self.longestWait
+            retryAfter = Int(max(1, min(Self.longestWait, left)))
+        }
+
+        /// For developers.
+        public var detail: String {
+            mode == .out ? "an administrator has suspended you" : "an administrator lets you only read at present"
+        }
+    }
+
+    public init(_ suspension: Suspended) {
+        self.init(.suspended, suspension.detail)
+        self.suspension = suspension
     }
 
     /// The numbers travel on the bus: add one, never reuse one.
@@ -25,6 +55,7 @@ public struct Problem: Error, Hashable, Sendable {
         case unavailable = 11
         case skipped = 12
         case mediaNotReady = 13
+        case suspended = 14
 
         public var name: StaticString {
             switch self {
@@ -41,6 +72,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .unavailable: "unavailable"
             case .skipped: "skipped"
             case .mediaNotReady: "mediaNotReady"
+            case .suspended: "suspended"
             }
         }
 
@@ -59,6 +91,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .unavailable: "Not available at the moment, try again"
             case .skipped: "Skipped because an earlier item has to be repeated"
             case .mediaNotReady: "A file that is not ready to be sent"
+            case .suspended: "Suspended by an administrator"
             }
         }
 
@@ -66,7 +99,7 @@ public struct Problem: Error, Hashable, Sendable {
             switch self {
             case .invalid: 400
             case .unauthenticated: 401
-            case .forbidden, .editWindowClosed: 403
+            case .forbidden, .editWindowClosed, .suspended: 403
             case .notFound: 404
             case .conflict, .mediaNotReady: 409
             case .tooLarge: 413
@@ -77,8 +110,8 @@ public struct Problem: Error, Hashable, Sendable {
         }
     }
 
-    /// The seconds after which to repeat the request, for the statuses whose responses carry `Retry-After`.
-    public var retryAfter: Int? { code.status == 429 || code.status == 503 ? 1 : nil }
+    /// The seconds after which to repeat the request, for the responses that carry `Retry-After`.
+    public var retryAfter: Int? { suspension?.retryAfter ?? (code.status == 429 || code.status == 503 ? 1 : nil) }
 }
 
 /// A problem in a response, as `application/problem+json` (RFC 9457), and in the results of a batch.
@@ -90,17 +123,26 @@ public struct ProblemDetails: Error, Hashable, Sendable, Codable {
     public var code: Open<Problem.Code>
     /// The error and its location, for developers.
     public var detail: String
+    /// With the code `suspended`: of what.
+    public var mode: Open<SuspensionMode>?
+    /// With the code `suspended`: when that ends by itself, if it does.
+    public var until: Timestamp?
 
-    public init(title: String, status: Int, code: Open<Problem.Code>, detail: String) {
+    public init(
+        title: String, status: Int, code: Open<Problem.Code>, detail: String, mode: Open<SuspensionMode>? = nil,
+        until: Timestamp? = nil
+    ) {
         self.title = title
         self.status = status
         self.code = code
         self.detail = detail
+        self.mode = mode
+        self.until = until
     }
 
     public init(_ problem: Problem) {
         self.init(
             title: problem.code.title.description, status: Int(problem.code.status), code: .known(problem.code),
-            detail: problem.detail)
+            detail: problem.detail, mode: problem.suspension.map { .known($0.mode) }, until: problem.suspension?.until)
     }
 }

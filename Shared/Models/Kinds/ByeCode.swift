@@ -15,6 +15,8 @@ public enum ByeCode: UInt16, CaseIterable, ContractName {
     case rateLimited = 4430
     /// The server has no room for a large `hello`. Reconnect after `retryAfter`.
     case overloaded = 4503
+    /// The user is suspended. Reconnect after `retryAfter`, not before.
+    case suspended = 4403
 
     public var closeCode: UInt16 { rawValue }
 
@@ -27,6 +29,7 @@ public enum ByeCode: UInt16, CaseIterable, ContractName {
         case .superseded: "superseded"
         case .rateLimited: "rateLimited"
         case .overloaded: "overloaded"
+        case .suspended: "suspended"
         }
     }
 }

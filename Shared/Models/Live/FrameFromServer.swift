@@ -167,11 +167,14 @@ extension FrameFromServer {
         public var reason: String
         /// The delay in seconds.
         public var retryAfter: Int?
+        /// With the code `suspended`: when that ends by itself, if it does.
+        public var until: Timestamp?
 
-        public init(code: ByeCode, reason: String, retryAfter: Int? = nil) {
+        public init(code: ByeCode, reason: String, retryAfter: Int? = nil, until: Timestamp? = nil) {
             self.code = .known(code)
             self.reason = reason
             self.retryAfter = retryAfter
+            self.until = until
         }
     }
 }

@@ -102,6 +102,21 @@ public enum RequestBody {
         }
     }
 
+    /// `PUT /v1/users/{userId}/suspension`, by an administrator.
+    public struct NewSuspension: Hashable, Sendable, Codable {
+        public var mode: Open<SuspensionMode>
+        /// In the future; nil: until it is lifted.
+        public var until: Timestamp?
+        /// For administrators: the user does not get it.
+        public var reason: String?
+
+        public init(_ mode: SuspensionMode, until: Timestamp? = nil, reason: String? = nil) {
+            self.mode = .known(mode)
+            self.until = until
+            self.reason = reason
+        }
+    }
+
     /// `POST …/invitations`. It may be repeated with the same id, and makes one invitation; each repetition gives it a new code.
     public struct NewInvitation: Hashable, Sendable, Codable {
         /// A UUID of version 7 or 4, created before the first attempt.

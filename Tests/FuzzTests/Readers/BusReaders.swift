@@ -114,7 +114,14 @@ extension Reader {
         layout(EndDevices(bob, .allBut(DeviceID("phone")!), before: someTime)),
         layout(NoteDevice(bob, DeviceID("phone")!)), layout(DevicesQuery(bob, current: DeviceID("phone"))),
         layout(RevocationsQuery(Slot(0xC5), after: 3)),
-        layout(RevocationEntry(Slot(0xC5), number: 3), RevocationEntry(Revocation(number: 7, bob, before: someTime))),
+        layout(SuspendUser(bob, .readOnly, until: someTime, reason: "x")), layout(SuspensionQuery(bob)),
+        layout(HeldSuspension(number: 7, bob, .out, until: someTime)),
+        layout(
+            ListedRevocation.suspension(HeldSuspension(number: 7, bob, .out)),
+            .tokens(Revocation(number: 7, bob, before: someTime))),
+        layout(
+            RevocationEntry(Slot(0xC5), number: 3), RevocationEntry(Revocation(number: 7, bob, before: someTime)),
+            RevocationEntry(.suspension(HeldSuspension(number: 7, bob, .out)))),
         layout(SeenUsers([bob, alice])), layout(SenderCountsQuery(conversation)), layout(EraseUser(bob)),
         layout(LastSeen([PresenceList.Departure(bob, lastSeen: someTime)])),
         layout(

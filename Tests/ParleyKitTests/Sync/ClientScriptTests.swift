@@ -193,6 +193,7 @@ private struct ScriptPlayer {
 
     private func describe(_ notice: SyncNotice) -> [Any] {
         switch notice {
+        case .connection(.suspended): ["connection", "suspended"]
         case .connection(let state): ["connection", "\(state)"]
         case .typing(let typing):
             ["typing", typing.conversationId.description, typing.userId.name, typing.active]

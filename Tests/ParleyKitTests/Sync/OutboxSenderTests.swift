@@ -128,4 +128,18 @@ import Testing
         sender.tokenArrived()
         #expect(keys(sender.plan(rows, at: .seconds(600))) == [[1]])
     }
+
+    @Test("who is suspended from everything keeps what they wrote, and who may read is told that it was refused")
+    func suspension() {
+        var sender = OutboxSender(seed: 1)
+        let rows = [row(1, send("a"), about: 1)]
+        func refused(_ mode: SuspensionMode, for id: Int) -> OutboxStep {
+            let problem = ProblemDetails(Problem(Problem.Suspended(mode, until: nil, at: time(0))))
+            return sender.handle(.failure(.refused(problem, retryAfter: .seconds(3_600))), for: id, at: .zero)
+        }
+        #expect(refused(.out, for: sender.plan(rows, at: .zero)[0].id).refused.isEmpty)
+        #expect(sender.plan(rows, at: .seconds(3_599)).isEmpty)
+        sender.resume()
+        #expect(refused(.readOnly, for: sender.plan(rows, at: .zero)[0].id).refused.map(\.row.key) == [1])
+    }
 }

@@ -108,6 +108,8 @@ enum Exceptions {
         "revoke_tokens": "nobody's tokens are revoked",
         "revocations": "nobody's tokens are revoked",
         "end_devices": "nobody's tokens are revoked",
+        "suspend_user": "nobody is suspended",
+        "suspension": "nobody is suspended",
         "devices": "nobody looks at them",
         "note_device": "its tokens name no device",
         "exported_conversations": "nothing is exported",

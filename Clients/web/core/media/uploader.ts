@@ -198,7 +198,8 @@ export class Uploader {
     const isGone = problem?.status === 404 && file.upload !== undefined;
     // It has ended on the server: it begins again.
     if (isGone) await this.set({ row, file, abort }, { ...file, upload: undefined });
-    const isWaiting = isTemporary(error.failure) && (retryAfter ?? 0) <= longestWait;
+    const isPatient = (retryAfter ?? 0) <= longestWait || problem?.code === "suspended";
+    const isWaiting = isTemporary(error.failure) && isPatient;
     if (!problem || isGone || isWaiting || [401, 404, 409, 423, 460].includes(problem.status)) {
       return this.pause(retryAfter);
     }

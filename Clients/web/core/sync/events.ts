@@ -19,6 +19,7 @@ import type {
   Settings,
   Status,
   SyncPage,
+  Time,
   UserId,
 } from "../model.ts";
 import type { ConnectionState } from "../client.ts";
@@ -92,7 +93,12 @@ export interface CallFailure {
 
 /** Whether the same call may succeed later. */
 export function isTemporary({ problem }: CallFailure): boolean {
-  return !problem || problem.status === 429 || problem.status === 408 || problem.status >= 500;
+  return !problem || problem.status === 429 || problem.status === 408 || problem.status >= 500 || excludes(problem);
+}
+
+/** Whether the user is suspended from everything, until later. Who may still read is told at once what they may not do. */
+function excludes({ code, mode }: Problem): boolean {
+  return code === "suspended" && mode !== "readOnly";
 }
 
 /** The bodies, by the name of their call. */
@@ -147,7 +153,8 @@ export type SyncWrite =
 
 /** What is not kept, for those who watch. */
 export type SyncNotice =
-  | { notice: "connection"; state: ConnectionState }
+  /** `until`: of a suspension that ends. */
+  | { notice: "connection"; state: ConnectionState; until?: Time }
   | { notice: "typing"; conversation: ConversationId; user: UserId; active: boolean }
   | { notice: "presence"; user: UserId; online: boolean; lastSeen?: string }
   /** What `catchUp` asked for is done. */

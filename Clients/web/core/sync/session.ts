@@ -1,5 +1,5 @@
 import type { ConnectionState } from "../client.ts";
-import type { ConversationId, Welcome } from "../model.ts";
+import type { ConversationId, Time, Welcome } from "../model.ts";
 import { takeListed } from "./responses.ts";
 import type { SyncStep } from "./events.ts";
 import { discardAll, loadPrivateState } from "./frames.ts";
@@ -42,7 +42,9 @@ export function takeToken(sync: Synchronizer, token: string, step: SyncStep): vo
 
 export function tokenFailed(sync: Synchronizer, now: number, step: SyncStep): void {
   if (sync.requests.awaitsToken) sync.requests.pause(now);
-  if (sync.phase.is === "needsToken") pause(sync, now, undefined, step);
+  if (sync.phase.is !== "needsToken") return;
+  pause(sync, now, undefined);
+  tell(step, "waiting");
 }
 
 export function passTime(sync: Synchronizer, now: number, step: SyncStep): void {
@@ -138,12 +140,13 @@ export function closed(sync: Synchronizer, now: number, step: SyncStep): void {
     sync.token = undefined;
     sync.requests.awaitsToken = true;
   }
-  pause(sync, now, farewell?.retryAfter === undefined ? undefined : farewell.retryAfter * 1_000, step);
+  pause(sync, now, farewell?.retryAfter === undefined ? undefined : farewell.retryAfter * 1_000);
+  if (farewell?.code === "suspended") tell(step, "suspended", farewell.until);
+  else tell(step, "waiting");
 }
 
-function pause(sync: Synchronizer, now: number, asked: number | undefined, step: SyncStep): void {
+function pause(sync: Synchronizer, now: number, asked: number | undefined): void {
   sync.phase = { is: "pausing", until: now + sync.backoff.pause(asked) };
-  tell(step, "waiting");
 }
 
 function end(sync: Synchronizer, state: ConnectionState, step: SyncStep): void {
@@ -162,8 +165,8 @@ function endSession(sync: Synchronizer): void {
   sync.isListAtEnd = false;
 }
 
-function tell(step: SyncStep, state: ConnectionState): void {
-  step.notices.push({ notice: "connection", state });
+function tell(step: SyncStep, state: ConnectionState, until?: Time): void {
+  step.notices.push(until === undefined ? { notice: "connection", state } : { notice: "connection", state, until });
 }
 
 // Receipts.

@@ -50,7 +50,7 @@ export class Synchronizer {
   hasDiscarded = false;
   /** Taken out of the list during this session. Changes of before may still come, and must not bring them back. */
   removed = new Set<ConversationId>();
-  farewell?: { code: string; retryAfter?: number };
+  farewell?: { code: string; retryAfter?: number; until?: string };
   backoff: Backoff;
   /** A session that ends at once counts as a failure. */
   stableAt?: number;

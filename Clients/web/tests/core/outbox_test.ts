@@ -95,6 +95,21 @@ Deno.test("without a valid token nothing is sent until there is a new one", () =
   expectEqual(keys(sender.plan(rows, 600_000)), [[1]]);
 });
 
+Deno.test("who is suspended from everything keeps what they wrote, and who may read is told that it was refused", () => {
+  const sender = new OutboxSender(() => 0.5);
+  const rows = [row(1, send("a"), 1)];
+  const suspended = (mode: "readOnly" | "out") => ({
+    problem: { ...problem(403, "suspended"), mode },
+    retryAfter: 3_600_000,
+  });
+  const [first] = sender.plan(rows, 0);
+  expectEqual(sender.handle({ failure: suspended("out") }, first!.id, 0).refused, []);
+  expectEqual([sender.plan(rows, 3_599_999), sender.wakeAt! >= 3_600_000], [[], true]);
+  sender.resume();
+  const [second] = sender.plan(rows, 1_000);
+  expectEqual(sender.handle({ failure: suspended("readOnly") }, second!.id, 1_000).refused.length, 1);
+});
+
 Deno.test("requests are as the contract has them, with the keys of their rows", () => {
   const of = (write: PendingWrite, message?: number) => {
     const { method, path, body, idempotencyKey } = outboxRequest([row(1, write, message)]);

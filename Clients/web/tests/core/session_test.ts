@@ -173,6 +173,20 @@ Deno.test("whose token was refused is signed out until the application gives ano
   expectEqual([states(), world.tokens], [["unauthenticated", "waiting"], [false, true, true]]);
 });
 
+Deno.test("a suspended user is told until when", async () => {
+  const copy = await Copy.begin(5);
+  const world = new World("anna");
+  const session = await Session.begin(copy.database, world, world);
+  session.resume();
+  await session.settled();
+  world.socket!.opened();
+  const until = "2026-11-23T09:00:00.000Z";
+  world.socket!.frame({ type: "bye", code: "suspended", reason: "suspended", retryAfter: 3_600, until });
+  world.socket!.closed();
+  await session.settled();
+  expectEqual(world.notices.at(-1), { notice: "connection", state: "suspended", until });
+});
+
 Deno.test("the user of a token is read from it, and of what is no token nothing is known", () => {
   expectEqual(userOf(tokenOf("anna")), "anna");
   expectEqual([userOf("token"), userOf("a.b.c"), userOf("")], [undefined, undefined, undefined]);

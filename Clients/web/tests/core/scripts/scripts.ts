@@ -405,6 +405,25 @@ export const scripts: Record<string, Sketch> = {
       { at: 2_001, event: { type: "token", token: "t2" } },
     ),
   },
+  "suspended": {
+    about:
+      "A suspended user returns when the server says, what is refused is asked for again, and nothing is taken away",
+    position: known,
+    events: timed(
+      ...opening,
+      welcome(),
+      { type: "lookAgain", conversation: A },
+      refused(1, 403, "suspended"),
+      wake(250, 750),
+      body(2, conversation(A, 5)),
+      frame({ type: "bye", code: "suspended", reason: "", retryAfter: 3_600, until: "2026-03-08T17:02:11.250Z" }),
+      { type: "closed" },
+      wake(3_600_000, 4_500_000),
+      { at: 4_500_001, event: { type: "token", token: "t2" } },
+      { type: "opened" },
+      welcome(),
+    ),
+  },
   "ends": {
     about: "How a session ends: replaced servers are returned to when they say, a superseding device is left alone",
     position: known,
