@@ -2,9 +2,10 @@
 """Measures what people do in a group as it grows, through the public API of a system of its own: writing, reading,
 receipts, coming and going, and what the last owner's leaving costs.
 
-Groups of each size are imported: members, 200 messages, and receipts of every member. Then each kind of call is made
-again and again by one client on one connection. Its time stands beside that of /healthz in the same run, which asks
-nobody. Nothing is asserted.
+Groups of each size are imported: members, 200 messages, and receipts of every member. There are 50,000 small ones
+beside them, so that PostgreSQL's statistics are those of a system that is used. Then each kind of call is made again
+and again by one client on one connection. Its time stands beside that of /healthz in the same run, which asks nobody.
+Nothing is asserted.
 
     Tests/Load/large_group.py [--members N…] [--calls N] [--json FILE]
 """
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import floors  # noqa: E402
 from client import token  # noqa: E402
+from large_accounts import CONVERSATIONS, slot  # noqa: E402
 from system import EXECUTABLES  # noqa: E402
 from unlimited import UnlimitedSystem  # noqa: E402
 
@@ -52,6 +54,7 @@ def main():
     results = []
     try:
         system.up()
+        floors.psql(system, CONVERSATIONS.format(user="of-many", slot=slot("of-many"), count=50_000))
         for count in options.members:
             results.append(Group(system, count).measure(options.calls))
             print(json.dumps(results[-1]), file=sys.stderr)
