@@ -1,6 +1,7 @@
 import Edge
 import Models
 import Reactor
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -680,6 +681,7 @@ import Testing
     @Reactor func suspended(isLost: Bool) async throws {
         let system = try await TestSystem()
         defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "ben"])
         let anna = UserID("anna")!, end = Timestamp(milliseconds: 4_102_444_800_000)
         let first = await system.session("anna"), ben = await system.session("ben")
         func suspend(_ mode: SuspensionMode?, until: Timestamp? = nil) {
@@ -698,23 +700,25 @@ import Testing
             client.say(#"{"type":"hello","token":"\#(TestSystem.token("anna"))"}"#)
             return client
         }
+        /// What the fanout knows.
+        var mode: SuspensionMode? {
+            system.fanouts[0].fanout.revoked.suspension(of: Identity(user: anna, expiresAt: end))?.mode
+        }
         let late = hello()
         await waitUntil { late.closeCode == 4403 }
         // Who may read has a session, and is not seen to write.
         suspend(.readOnly)
-        var reader = hello()
-        await waitUntil {
-            if reader.closeCode != nil { reader = hello() }
-            return reader.frames(of: "welcome").count == 1
-        }
-        reader.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
+        await waitUntil { mode == .readOnly }
+        let reader = hello()
+        await waitUntil { reader.frames(of: "welcome").count == 1 }
+        let typing = #"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#
+        reader.say(typing)
         await system.quiet(reader)
         #expect(ben.frames(of: "typing").isEmpty && reader.closeCode == nil)
         suspend(nil)
-        await waitUntil {
-            reader.say(#"{"type":"typing","conversationId":"\#(Self.first)","active":true}"#)
-            return !ben.frames(of: "typing").isEmpty
-        }
+        await waitUntil { mode == nil }
+        reader.say(typing)
+        await waitUntil { ben.frames(of: "typing").count == 1 }
         suspend(.out, until: Timestamp(milliseconds: Timestamp.now.milliseconds - 1_000))
         await system.quiet(reader)
         #expect(reader.closeCode == nil)
