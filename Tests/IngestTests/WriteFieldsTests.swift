@@ -45,11 +45,11 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         let bare = NewInvitation(id: InvitationID(UUIDBytes(id)!), secret: .zero)
         #expect(try read(#"{"id":"\#(id)"}"#) == bare)
         #expect(try read(#"{"id":"\#(id)","expiresAt":null,"maxUses":null,"code":"x"}"#) == bare)
-        let bounded = try read(#"{"id":"\#(id)","expiresAt":"1970-01-01T00:00:00.007Z","maxUses":10000}"#)
-        #expect(bounded.expiresAt == Timestamp(milliseconds: 7) && bounded.maxUses == 10_000)
+        let bounded = try read(#"{"id":"\#(id)","expiresAt":"1970-01-01T00:00:00.007Z","maxUses":100000}"#)
+        #expect(bounded.expiresAt == Timestamp(milliseconds: 7) && bounded.maxUses == 100_000)
         for (field, wrong) in [
             ("id", "{}"), ("id", #"{"id":"0198c2a4-5d10-8c3e-9a41-3f0c5b7e2d90"}"#), ("id", #"{"id":7}"#),
-            ("maxUses", #"{"id":"\#(id)","maxUses":0}"#), ("maxUses", #"{"id":"\#(id)","maxUses":10001}"#),
+            ("maxUses", #"{"id":"\#(id)","maxUses":0}"#), ("maxUses", #"{"id":"\#(id)","maxUses":100001}"#),
             ("maxUses", #"{"id":"\#(id)","maxUses":1.5}"#), ("expiresAt", #"{"id":"\#(id)","expiresAt":"soon"}"#),
         ] {
             let problem = #expect(throws: Problem.self) { try read(wrong) }
