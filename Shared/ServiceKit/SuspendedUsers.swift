@@ -1,7 +1,7 @@
 import Models
 import Wire
 
-/// The users that are suspended, as `RevokedTokens` hears of them. About 100 bytes each, and one look-up for a request.
+/// The users that are suspended, as `RevokedTokens` hears of them. About 200 bytes each, and one look-up for a request.
 ///
 /// It holds for users' own tokens: an administrator's is not held up, whomever it acts for.
 struct SuspendedUsers {
