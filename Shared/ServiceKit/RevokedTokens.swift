@@ -69,7 +69,7 @@ public final class RevokedTokens {
 
     /// Adds a suspension committed by a store, or that it was lifted.
     public func insert(_ suspension: HeldSuspension, at now: Timestamp = .now) {
-        if suspended.insert(suspension, at: now) { onRevoked(suspension.user) }
+        if suspended.insert(suspension, at: now, .now) { onRevoked(suspension.user) }
     }
 
     // MARK: Tokens
@@ -120,7 +120,7 @@ public final class RevokedTokens {
     /// Removes revocations for which no valid token can exist any more. The revocation time may be slightly ahead of
     /// the revoking process's clock, and that clock ahead of ours.
     func forget(at now: MonotonicTime) {
-        suspended.forget(at: .now)
+        suspended.forget(at: now)
         guard let longestLifetime else { return }
         let age = longestLifetime + TokenVerifier.clockDifference * 2
         revocations = revocations.filter { now - $0.value.arrival <= age }

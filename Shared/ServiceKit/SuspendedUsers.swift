@@ -1,7 +1,8 @@
 import Models
+import Reactor
 import Wire
 
-/// The users that are suspended, as `RevokedTokens` hears of them. About 100 bytes each, and one look-up for a request.
+/// The users that are suspended, as `RevokedTokens` hears of them. About 200 bytes each, and one look-up for a request.
 ///
 /// It holds for users' own tokens: an administrator's is not held up, whomever it acts for.
 struct SuspendedUsers {
@@ -9,6 +10,8 @@ struct SuspendedUsers {
         let number: Int64
         let mode: SuspensionMode
         let until: Timestamp?
+        /// By the monotonic clock: one removed because the wall clock jumped would not be published again. Nil: for ever.
+        let forgottenAt: MonotonicTime?
 
         func isOver(at now: Timestamp) -> Bool { until.map { $0 <= now } ?? false }
     }
@@ -28,21 +31,26 @@ struct SuspendedUsers {
     /// Holds the latest one of its user. The numbers say which that is.
     ///
     /// - Returns: whether it was news.
-    mutating func insert(_ suspension: HeldSuspension, at now: Timestamp) -> Bool {
+    mutating func insert(_ suspension: HeldSuspension, at now: Timestamp, _ arrival: MonotonicTime) -> Bool {
         if let known = held[suspension.user], known.number >= suspension.number { return false }
         // That it was lifted is held like one that has ended: an older one may still come.
+        let until = suspension.mode == nil ? min(suspension.until ?? now, now) : suspension.until
         held[suspension.user] = Held(
-            number: suspension.number, mode: suspension.mode ?? .readOnly,
-            until: suspension.mode == nil ? min(suspension.until ?? now, now) : suspension.until)
+            number: suspension.number, mode: suspension.mode ?? .readOnly, until: until,
+            forgottenAt: until.map { arrival + Self.time(from: now, to: $0) + Self.heldFor })
         return true
     }
 
     /// Removes those that are over for so long that nothing older comes any more.
-    mutating func forget(at now: Timestamp) {
-        let past = Timestamp(milliseconds: now.milliseconds - Self.heldFor)
-        held = held.filter { !$0.value.isOver(at: past) }
+    mutating func forget(at now: MonotonicTime) {
+        held = held.filter { entry in entry.value.forgottenAt.map { now < $0 } ?? true }
     }
 
-    /// How long the end of one is held, in milliseconds: longer than any message is on the bus, and than clocks differ.
-    private static let heldFor: Int64 = 600_000
+    /// How long the end of one is held: longer than any message is on the bus, and than clocks differ.
+    private static let heldFor = Duration.seconds(600)
+
+    /// Of what is further away than ten years no process sees the end, and nanoseconds have none of the year 9999.
+    private static func time(from now: Timestamp, to end: Timestamp) -> Duration {
+        .milliseconds(max(0, min(end.milliseconds - now.milliseconds, 10 * 366 * 86_400_000)))
+    }
 }

@@ -1,4 +1,5 @@
 import Models
+import Reactor
 import Testing
 import Wire
 
@@ -6,6 +7,8 @@ import Wire
 
 @Suite struct SuspendedUsersTests {
     private let anna = UserID("anna")!
+
+    private let start = MonotonicTime(nanoseconds: 0)
 
     private func moment(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: seconds * 1000) }
 
@@ -21,7 +24,7 @@ import Wire
         ]
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1, 2]] {
             var users = SuspendedUsers()
-            for index in order { _ = users.insert(all[index], at: moment(30)) }
+            for index in order { _ = users.insert(all[index], at: moment(30), start) }
             let held = users.suspension(of: token(), at: moment(30))
             #expect(held?.mode == .readOnly && held?.until == moment(90) && held?.retryAfter == 60)
             #expect(users.suspension(of: token(), at: moment(90)) == nil)
@@ -31,12 +34,12 @@ import Wire
     @Test("one that was lifted holds nobody up, also when the clock here is behind that of the store")
     func lifted() {
         var users = SuspendedUsers()
-        var news = [users.insert(HeldSuspension(number: 1, anna, .out), at: moment(30))]
+        var news = [users.insert(HeldSuspension(number: 1, anna, .out), at: moment(30), start)]
         #expect(users.suspension(of: token(), at: moment(30))?.retryAfter == 3_600)
         #expect(users.suspension(of: token(isAdministrator: true), at: moment(30)) == nil)
-        news.append(users.insert(HeldSuspension(number: 2, anna, nil, until: moment(40)), at: moment(30)))
+        news.append(users.insert(HeldSuspension(number: 2, anna, nil, until: moment(40)), at: moment(30), start))
         #expect(users.suspension(of: token(), at: moment(30)) == nil)
-        news.append(users.insert(HeldSuspension(number: 1, anna, .out), at: moment(30)))
+        news.append(users.insert(HeldSuspension(number: 1, anna, .out), at: moment(30), start))
         #expect(news == [true, true, false])
         #expect(users.suspension(of: token(), at: moment(30)) == nil)
     }
@@ -44,11 +47,12 @@ import Wire
     @Test("what is over is forgotten later than anything older may come, and what is in force is not")
     func forgetting() {
         var users = SuspendedUsers()
-        _ = users.insert(HeldSuspension(number: 1, anna, .out, until: moment(100)), at: moment(30))
-        _ = users.insert(HeldSuspension(number: 1, UserID("ben")!, .out), at: moment(30))
-        users.forget(at: moment(600))
+        _ = users.insert(HeldSuspension(number: 1, anna, .out, until: moment(100)), at: moment(30), start)
+        _ = users.insert(HeldSuspension(number: 1, UserID("ben")!, .out), at: moment(30), start)
+        // Seventy seconds to its end, and ten minutes more.
+        users.forget(at: start + .seconds(669))
         #expect(users.count == 2)
-        users.forget(at: moment(701))
+        users.forget(at: start + .seconds(671))
         #expect(users.count == 1)
     }
 }
