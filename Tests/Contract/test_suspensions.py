@@ -65,6 +65,7 @@ def test_who_is_out_comes_back_to_what_they_missed(backend, suspend, lift, anna,
     assert (refused.json()["until"], refused.json()["mode"]) == (end, "out") and "spam" not in refused.text
     assert [user["userId"] for user in anna.get(f"/v1/conversations/{group}/members").json()["members"]].count(ben.name)
     lift(ben)
+    eventually(lambda: has_session(ben))
     with ben.socket():
         texts = [message["text"] for message in ben.get(f"/v1/conversations/{group}/messages").json()["messages"]]
         assert texts[-1] == "Are you there?"

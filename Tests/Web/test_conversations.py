@@ -11,6 +11,7 @@ from client import token
 from people import new_id
 from playwright.sync_api import expect
 from system import PATIENCE
+from uploads import eventually
 
 NOTIFIED = """
     () => {
@@ -411,7 +412,7 @@ def test_who_is_blocked_vanishes_from_groups_at_once_and_comes_back(people):
     alice.context.set_offline(False)
     tab.choose(bob.name)
     expect(tab.field).to_be_visible()
-    assert alice.call("GET", "/v1/blocks")["users"] == []
+    eventually(lambda: alice.call("GET", "/v1/blocks")["users"] == [], "the block has ended")
     bob.say(pair, "at last")
     tab.shows("at last")
     expect(tab.message("or here")).to_have_count(0)

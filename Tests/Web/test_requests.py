@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from system import PatientSystem
 from test_access import violations
 from test_attachments import attach, file, goes, pictures
+from uploads import eventually
 
 
 class Asking(PatientSystem):
@@ -134,7 +135,8 @@ def test_a_request_is_declined_or_taken_back_and_gone(people):
     for each in (tab, other):
         expect(each.page.get_by_text("No conversations yet.")).to_be_visible()
         expect(each.page.get_by_role("button", name=re.compile("Requests"))).to_have_count(0)
-    assert alice.call("GET", "/v1/requests")["requests"] == []
+    # What is shown at once is stored soon.
+    eventually(lambda: alice.call("GET", "/v1/requests")["requests"] == [], "the block is stored")
     assert [each["id"] for each in carol.call("GET", "/v1/conversations")["conversations"]].count(group) == 1
     assert pair in [each["id"] for each in bob.call("GET", "/v1/conversations")["conversations"]]
 
