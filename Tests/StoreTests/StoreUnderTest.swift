@@ -77,13 +77,21 @@ final class StoreUnderTest {
         bus.receivesOwnFrames = true
         store.start()
         // A query that comes before its connection is up is returned, and gets its response when repeated.
-        while store.slots.count < Slot.count || !store.queries.connection.isUp {
+        while store.slots.count < Slot.count || !isConnected {
             await Reactor.sleep(for: .milliseconds(5))
         }
         // A client that got a response is subscribed to the store, so the first response awaited by a test is not lost.
         _ = await client.request(StoreRequestKind.positions, in: Slot(0), deadline: .seconds(60)) {
             $0.append(bigEndian: UInt32(0))
         }
+    }
+
+    /// Whether all connections are up. One that is preparing its statements holds locks on all tables, for which a test that
+    /// locks one would wait in the very thread that prepares.
+    private var isConnected: Bool {
+        let writing = [store.writer, store.backgroundWriter].map(\.connection)
+        let queries = [store.queries.connection, store.queries.searching.connection].flatMap(\.connections)
+        return (writing + queries + [store.indexer.connection]).allSatisfy(\.isUp)
     }
 
     /// Ends the store as a crash would and starts another one.

@@ -7,7 +7,7 @@ import Reactor
 /// much.
 @Reactor
 final class QueryConnections {
-    private let connections: [Connection]
+    let connections: [Connection]
     private var turns: QueryTurns
     private var waiting: [QueryTurns.Ticket: UnsafeContinuation<QueryTurns.Turn?, Never>] = [:]
 
