@@ -55,6 +55,7 @@ BEYOND_SCHEMAS = (
     "Upload-Metadata: must be keys and values",
     "Upload-Checksum: must be an algorithm",  # for "0", which the generator takes in spite of the pattern
     "versions: must be as many as ids",
+    "messageId, userId: one of them must be given",
     "extra: at most",  # bytes, and levels
     "must be a time from 1970 to 9999",
     "expiresAt: must be in the future",
