@@ -162,6 +162,7 @@ extension SQLNames {
         .fragment("is_good_invitation", PackageResources.is_good_invitation_sql),
         .fragment("open_invitation", PackageResources.open_invitation_sql),
         .fragment("forgotten_reports", PackageResources.forgotten_reports_sql),
+        .fragment("is_kept_report", PackageResources.is_kept_report_sql),
         .fragment("report_row", PackageResources.report_row_sql),
         .fragment("heir", PackageResources.heir_sql),
         .fragment("move", PackageResources.move_sql),

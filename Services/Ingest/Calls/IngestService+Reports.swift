@@ -33,7 +33,7 @@ extension IngestService {
     }
 
     func reports(_ query: QueryParameters, _ administrator: UserID, _ exchange: Exchange) throws(Problem) {
-        let page = ReportPageInProgress(
+        let page = ReportQueuePage(
             after: try query.reportCursor(),
             limit: Int(try query.limit(ContractLimits.reportsPerPage, atMost: ContractLimits.reportsPerPage)))
         ReportsCall(self, administrator, areOpen: try query.areOpen(), page, exchange).begin()

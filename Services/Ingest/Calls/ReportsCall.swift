@@ -1,6 +1,5 @@
 import Bus
 import Bytes
-import JSON
 import Models
 import Reactor
 import Wire
@@ -15,7 +14,7 @@ final class ReportsCall {
     private unowned let ingest: IngestService
     private let administrator: UserID
     private let areOpen: Bool
-    private var page: ReportPageInProgress
+    private var page: ReportQueuePage
     private let exchange: Exchange
     private let inFlight: InFlight
     private let begun = MonotonicTime.now
@@ -24,7 +23,7 @@ final class ReportsCall {
     private var isOver = false
 
     init(
-        _ ingest: IngestService, _ administrator: UserID, areOpen: Bool, _ page: ReportPageInProgress, _ exchange: Exchange
+        _ ingest: IngestService, _ administrator: UserID, areOpen: Bool, _ page: ReportQueuePage, _ exchange: Exchange
     ) {
         self.ingest = ingest
         self.administrator = administrator
@@ -77,65 +76,5 @@ final class ReportsCall {
         isOver = true
         inFlight.end()
         respond()
-    }
-}
-
-/// The first reports behind a place, as far as the slots have told of theirs. A state machine without I/O.
-struct ReportPageInProgress {
-    let after: ReportCursor
-    let limit: Int
-    /// In their order. Never more than the page may have.
-    private var reports: [(place: ReportCursor, json: [UInt8])] = []
-    /// Nothing behind this place is known of all slots, or has room in the page. Nil: everything is known, and has.
-    private var end: ReportCursor?
-
-    init(after: ReportCursor, limit: Int) {
-        self.after = after
-        self.limit = limit
-    }
-
-    /// Adds what a slot has (`ReportsOfSlot`).
-    mutating func add(_ response: UnsafeRawBufferPointer) throws(WireError) {
-        var reader = ByteReader(response)
-        let hasMore = try ReportsOfSlot.readHead(from: &reader)
-        var last = after
-        while let (place, json) = try ReportsOfSlot.next(from: &reader) {
-            last = place
-            if let end, place > end { continue }
-            reports.append((place, Array(json)))
-        }
-        if hasMore { end = min(end ?? last, last) }
-        reports.sort { $0.place < $1.place }
-        cut()
-    }
-
-    /// Removes what the page has no room for, and what is behind its end.
-    private mutating func cut() {
-        var bytes = 0
-        var count = 0
-        for report in reports {
-            guard count < limit, bytes < ContractLimits.pageBytes else {
-                end = min(end ?? report.place, reports[count - 1].place)
-                break
-            }
-            if let end, report.place > end { break }
-            bytes += report.json.count
-            count += 1
-        }
-        reports.removeSubrange(count...)
-    }
-
-    /// `{"reports":[…],"nextCursor":"…"}`
-    func write(to buffer: inout ByteBuffer) {
-        buffer.beginObject()
-        buffer.append(key: "reports")
-        buffer.beginArray()
-        for report in reports {
-            buffer.beginElement()
-            report.json.withUnsafeBytes { buffer.append($0) }
-        }
-        buffer.endArray()
-        if end != nil { buffer.append(key: "nextCursor", json: (reports.last?.place ?? after).text) }
-        buffer.endObject()
     }
 }

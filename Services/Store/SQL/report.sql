@@ -6,4 +6,4 @@
 --
 -- > {report_row}
 SELECT {report_row} FROM store.reports r
-WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.id = :id
+WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.id = :id AND {is_kept_report}

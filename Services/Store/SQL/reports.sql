@@ -10,5 +10,5 @@
 -- > {report_row}
 SELECT {report_row} FROM store.reports r
 WHERE r.slot = :slot AND r.is_open = :is_open
-  AND (r.created_at, r.conversation_id, r.id) > (:after_at, :after_conversation, :after_id)
+  AND {is_kept_report} AND (r.created_at, r.conversation_id, r.id) > (:after_at, :after_conversation, :after_id)
 ORDER BY r.created_at, r.conversation_id, r.id LIMIT :limit

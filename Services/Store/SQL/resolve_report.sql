@@ -19,7 +19,8 @@ verdict AS MATERIALIZED (
             WHEN p.problem IS NOT NULL THEN p.problem
             WHEN NOT EXISTS (
                 SELECT FROM store.reports r
-                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.id = :subject) THEN {Problem.notFound}
+                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.id = :subject AND {is_kept_report})
+                THEN {Problem.notFound}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0

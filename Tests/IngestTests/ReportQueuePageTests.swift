@@ -8,7 +8,7 @@ import Wire
 @testable import Ingest
 
 /// The page of reports that ingest puts together of what the slots have.
-@Suite struct ReportPageTests {
+@Suite struct ReportQueuePageTests {
     /// What one slot has, in order.
     private typealias Reports = [(place: ReportCursor, size: Int)]
 
@@ -35,11 +35,11 @@ import Wire
     }
 
     private func json(_ report: (place: ReportCursor, size: Int)) -> String {
-        #"""# + report.place.text + String(repeating: ".", count: report.size) + #"""#
+        "\"" + report.place.text + String(repeating: ".", count: report.size) + "\""
     }
 
     private func page(of slots: [Reports], after: ReportCursor = .start, limit: Int) throws -> Page {
-        var page = ReportPageInProgress(after: after, limit: limit)
+        var page = ReportQueuePage(after: after, limit: limit)
         for slot in slots {
             try response(of: slot, after: after, limit: limit).withUnsafeBytes { try page.add($0) }
         }
@@ -91,7 +91,7 @@ import Wire
         let whole = response(of: [(place(1), 0)], after: .start, limit: 1)
         for length in 0..<whole.count where length != 1 {
             #expect(throws: WireError.truncated) {
-                var page = ReportPageInProgress(after: .start, limit: 1)
+                var page = ReportQueuePage(after: .start, limit: 1)
                 try Array(whole.prefix(length)).withUnsafeBytes { try page.add($0) }
             }
         }
