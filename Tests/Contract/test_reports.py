@@ -5,7 +5,6 @@ import uuid
 import pytest
 
 from people import Person, new_id
-from test_blocks import direct
 from test_users import erase
 from test_writes import feed, problem
 
@@ -151,15 +150,6 @@ def test_who_may_only_read_reports(backend, anna, ben):
     assert backend.http.put(path, json={"mode": "readOnly"}).status_code == 204
     report(ben, group, userId=anna.name)
     assert backend.http.delete(path).status_code == 204
-
-
-@pytest.mark.usefixtures("asking")
-def test_who_is_asked_reports_without_an_answer(backend, anna, ben):
-    pair = direct(ben, anna)
-    message = ben.send(pair, "Hello, stranger")
-    made = report(anna, pair, "harassment", messageId=message["id"], userId=ben.name)
-    assert read(backend, made)["message"]["text"] == "Hello, stranger"
-    assert [each["conversation"]["id"] for each in anna.get("/v1/requests").json()["requests"]] == [pair]
 
 
 # MARK: Administrators
