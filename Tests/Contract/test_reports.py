@@ -91,7 +91,9 @@ def test_the_same_again_is_the_same_report_and_its_id_is_no_others(anna, ben, ca
     ):  # fmt: skip
         assert report(person, group, reason, 409, **body | other)["code"] == "conflict"
     elsewhere = anna.group(ben)
-    assert report(anna, elsewhere, "harassment", **body)["conversationId"] == elsewhere, "an id is one of its conversation"
+    assert report(anna, elsewhere, "harassment", **body)["conversationId"] == elsewhere, (
+        "an id is one of its conversation"
+    )
 
 
 @pytest.mark.parametrize("reason", ["spam", "harassment", "violence", "sexual", "selfHarm", "illegal", "other"])
@@ -120,8 +122,8 @@ def test_a_wrong_field_is_refused_and_named(anna, ben, field, body):
 def test_what_one_does_not_see_is_not_there(anna, ben, carla, stranger):
     group = anna.group(carla)
     before = anna.send(group, "Before")
-    anna.http.put(f"/v1/conversations/{group}/members/{ben.name}")
     carla.http.delete(f"/v1/conversations/{group}/members/{carla.name}")
+    anna.http.put(f"/v1/conversations/{group}/members/{ben.name}")
     after = anna.send(group, "After")
     nothing = report(ben, group, status=404, messageId=new_id())
     for person, fields in (

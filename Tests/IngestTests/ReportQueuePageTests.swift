@@ -19,7 +19,8 @@ import Wire
 
     private func place(_ time: Int64, _ conversation: UInt64 = 0) -> ReportCursor {
         ReportCursor(
-            createdAt: Timestamp(milliseconds: time), conversation: ConversationID(UUIDBytes(high: 7, low: conversation)),
+            createdAt: Timestamp(milliseconds: time),
+            conversation: ConversationID(UUIDBytes(high: 7, low: conversation)),
             report: ReportID(UUIDBytes(high: UInt64(time), low: conversation)))
     }
 
@@ -77,7 +78,9 @@ import Wire
     @Test("a page ends at its size, and no report is passed over")
     func size() throws {
         let size = ContractLimits.pageBytes / 3
-        let slots: [Reports] = [[(place(2), size), (place(4), size)], [(place(1), size), (place(3), size), (place(5), 0)]]
+        let slots: [Reports] = [
+            [(place(2), size), (place(4), size)], [(place(1), size), (place(3), size), (place(5), 0)],
+        ]
         for slots in [slots, slots.reversed()] {
             let first = try page(of: slots, limit: 50)
             #expect(first == Page(reports: [1, 2, 3].map { place($0).text }, cursor: place(3)))

@@ -64,7 +64,8 @@ import Wire
 
     private func isUnknown(_ reply: StoreUnderTest.Reply?) -> Bool {
         guard case .problem(let problem)? = reply else { return false }
-        return problem.code == .notFound && problem.detail.hasPrefix("there is no such conversation, or no such message")
+        return problem.code == .notFound
+            && problem.detail.hasPrefix("there is no such conversation, or no such message")
     }
 
     // MARK: What may be reported
@@ -115,6 +116,8 @@ import Wire
         #expect(await report(before.id) == 201)
         let waiting = await store.ask(.requests, in: UserID("dora")!.slot, SettingsQuery(UserID("dora")!))
         #expect((waiting?.field("requests") as? [Any])?.count == 1, "it waits")
+        // A block takes a request away, with what was seen of it.
+        #expect(await store.write(.acceptRequest, by: "dora", in: direct)?.status == 204)
         #expect(await store.write(.block(bob, true), by: "dora", in: direct)?.status == 204)
         #expect(await store.send(after, from: "bob", to: direct).first?.status == 201)
         #expect(await report(before.id) == 201)
@@ -214,7 +217,8 @@ import Wire
 
     // MARK: Administrators
 
-    @Test("a resolution says who did what and when, the last one counts, and what is kept no longer goes with later ones")
+    @Test(
+        "a resolution says who did what and when, the last one counts, and what is kept no longer goes with later ones")
     @Reactor func resolution() async throws {
         try await withStore { store in
             let ids = (0..<15).map { _ in ReportID(.random) }
@@ -302,7 +306,8 @@ import Wire
             let ids = (0..<4).map { _ in ReportID(.random) }
             #expect(await report(other, by: "bob", id: ids[0], text: "bob's words", store)?.status == 201)
             #expect(await report(own, by: "alice", id: ids[1], text: "alice's words", store)?.status == 201)
-            #expect(await report(other, of: "bob", by: "alice", id: ids[2], text: "alice's words", store)?.status == 201)
+            #expect(
+                await report(other, of: "bob", by: "alice", id: ids[2], text: "alice's words", store)?.status == 201)
             #expect(await report(own, of: "bob", by: "bob", id: ids[3], text: "bob's words", store)?.status == 201)
             for id in ids { #expect(await resolve(id, note: "note", store)?.status == 200) }
             // Those whom they left are found, too.

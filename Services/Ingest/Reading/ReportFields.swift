@@ -65,7 +65,9 @@ struct ReportFields {
     fileprivate static func checked(_ text: JSONString?, _ field: StaticString) throws(Problem) -> String {
         guard let text = text?.string else { return "" }
         let most = ContractLimits.reportCharacters
-        guard text.unicodeScalars.count <= most else { throw Problem(.tooLarge, "\(field): at most \(most) characters") }
+        guard text.unicodeScalars.count <= most else {
+            throw Problem(.tooLarge, "\(field): at most \(most) characters")
+        }
         return text
     }
 }

@@ -172,7 +172,9 @@ extension Reader {
         guard (try? ReportsOfSlot.readHead(from: &reader)) != nil else { return nil }
         var areInside = true
         do throws(WireError) {
-            while let (_, json) = try ReportsOfSlot.next(from: &reader) { areInside = areInside && bytes.contains(json) }
+            while let (_, json) = try ReportsOfSlot.next(from: &reader) {
+                areInside = areInside && bytes.contains(json)
+            }
             return areInside
         } catch { return nil }
     }
