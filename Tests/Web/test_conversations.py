@@ -363,6 +363,7 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     expect(options).to_have_count(1)
     page.get_by_role("button", name="Archived").click()
     expect(page.get_by_role("listbox", name="Archived conversations").get_by_role("option")).to_have_count(1)
+    assert soon_told(alice, group, "archived")
     bob.call("POST", f"/v1/conversations/{group}/messages", {"id": new_id(), "text": "Nine?"})
     expect(page.get_by_text("Nothing is archived.")).to_be_visible()
     page.get_by_role("button", name="Back to conversations").click()
