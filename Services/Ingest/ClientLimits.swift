@@ -60,6 +60,8 @@ struct ClientLimits: Sendable {
         buffer.append(key: "waitingRequests", json: ContractLimits.waitingRequests)
         buffer.append(key: "messageRequests", json: messageRequests.name)
         buffer.append(key: "invitationsPerConversation", json: ContractLimits.invitationsPerConversation)
+        buffer.append(key: "reportCharacters", json: ContractLimits.reportCharacters)
+        buffer.append(key: "openReportsPerReporter", json: ContractLimits.openReportsPerReporter)
         buffer.append(key: "displayNameCharacters", json: ContractLimits.displayNameCharacters)
         buffer.append(key: "avatarUrlBytes", json: ContractLimits.avatarURLBytes)
         buffer.append(key: "profileExtraBytes", json: ContractLimits.profileExtraBytes)

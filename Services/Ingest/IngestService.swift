@@ -191,6 +191,11 @@ final class IngestService: HTTPHandler {
         case .suspension: try suspension(of: try route.user(), exchange)
         case .suspend: try suspend(try route.user(), request.body, exchange)
         case .liftSuspension: try suspend(SuspendUser(try route.user(), nil), exchange)
+        case .createReport: try createReport(request.body, user, exchange)
+        case .reports: try reports(query, user, exchange)
+        case .report: report(try route.report(), in: try route.conversation(), user, exchange)
+        case .resolveReport:
+            try resolve(try route.report(), in: try route.conversation(), request.body, user, exchange)
         case .search: try search(query, user, exchange)
         case .unreadTotal: unreadTotal(user, exchange)
         case .devices: try devices(request, user, exchange)

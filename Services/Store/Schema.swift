@@ -48,6 +48,7 @@ enum Schema {
                 Migration(29, "devices", sql: PackageResources._0029_devices_sql),
                 Migration(30, "suspensions", sql: PackageResources._0030_suspensions_sql),
                 Migration(31, "leaders", sql: PackageResources._0031_leaders_sql),
+                Migration(32, "reports", sql: PackageResources._0032_reports_sql),
             ], publishing: Publications.store)
     }
 }

@@ -31,6 +31,10 @@ extension SQLNames {
         .number("ContractLimits.devicesPerUser", ContractLimits.devicesPerUser),
         .number("ContractLimits.requestsPerStranger", ContractLimits.requestsPerStranger),
         .number("ContractLimits.invitationsPerConversation", ContractLimits.invitationsPerConversation),
+        .number("ContractLimits.openReportsPerReporter", ContractLimits.openReportsPerReporter),
+        .number("ContractLimits.openReportsPerConversation", ContractLimits.openReportsPerConversation),
+        .interval("ContractLimits.resolvedReportLifetime", ContractLimits.resolvedReportLifetime),
+        .number("ReportStatements.forgottenAtOnce", ReportStatements.forgottenAtOnce),
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),
         .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
@@ -157,6 +161,9 @@ extension SQLNames {
         .fragment("is_permitted", PackageResources.is_permitted_sql),
         .fragment("is_good_invitation", PackageResources.is_good_invitation_sql),
         .fragment("open_invitation", PackageResources.open_invitation_sql),
+        .fragment("forgotten_reports", PackageResources.forgotten_reports_sql),
+        .fragment("is_kept_report", PackageResources.is_kept_report_sql),
+        .fragment("report_row", PackageResources.report_row_sql),
         .fragment("heir", PackageResources.heir_sql),
         .fragment("move", PackageResources.move_sql),
         .fragment("drop_draft", PackageResources.drop_draft_sql),
@@ -176,3 +183,5 @@ extension SQLNames {
 extension MessageKind: PostgresEnum {}
 extension MemberRole: PostgresEnum {}
 extension ConversationKind: PostgresEnum {}
+extension ReportReason: PostgresEnum {}
+extension ReportAction: PostgresEnum {}

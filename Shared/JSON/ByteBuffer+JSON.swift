@@ -127,6 +127,10 @@ extension InvitationID: JSONWritable {
     public func write(to buffer: inout ByteBuffer) { uuid.write(to: &buffer) }
 }
 
+extension ReportID: JSONWritable {
+    public func write(to buffer: inout ByteBuffer) { uuid.write(to: &buffer) }
+}
+
 extension UserID: JSONWritable {
     public func write(to buffer: inout ByteBuffer) { name.write(to: &buffer) }
 }

@@ -57,6 +57,17 @@ public enum ContractLimits {
     /// Unicode code points of the reason.
     public static let suspensionReasonCharacters = 500
 
+    // MARK: Reports
+
+    /// Unicode code points of what a reporter writes, and of an administrator's note.
+    public static let reportCharacters = 1_000
+    /// The open reports of one user in one conversation.
+    public static let openReportsPerReporter = 20
+    /// The open reports in one conversation.
+    public static let openReportsPerConversation = 1_000
+    /// How long a report is kept after it was resolved.
+    public static let resolvedReportLifetime = Duration.seconds(90 * 24 * 3600)
+
     // MARK: Conversations
 
     /// What a deployment may raise to `mostMembersPerConversation`.
@@ -96,6 +107,7 @@ public enum ContractLimits {
     public static let changesPerPage: Int64 = 1_000
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100
+    public static let reportsPerPage: Int64 = 50
     /// The profiles that one request may ask for.
     public static let profilesPerRequest = 100
     /// The tapbacks that a message names, besides the reader's own. The rest are counted.

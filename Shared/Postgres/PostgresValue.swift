@@ -108,6 +108,13 @@ extension InvitationID: PostgresValue {
     public init(decoding bytes: UnsafeRawBufferPointer) { self.init(UUIDBytes(decoding: bytes)) }
 }
 
+extension ReportID: PostgresValue {
+    public static var postgresType: PostgresType { .uuid }
+    public var encodedCount: Int { 16 }
+    public func encode(into buffer: inout ByteBuffer) { uuid.encode(into: &buffer) }
+    public init(decoding bytes: UnsafeRawBufferPointer) { self.init(UUIDBytes(decoding: bytes)) }
+}
+
 extension UserID: PostgresValue {
     public static var postgresType: PostgresType { .text }
     public var encodedCount: Int { name.utf8.count }

@@ -31,6 +31,7 @@ extension ByteBuffer {
     public mutating func append(_ message: MessageID) { append(bigEndian: message.uuid) }
     public mutating func append(_ media: MediaID) { append(bigEndian: media.uuid) }
     public mutating func append(_ invitation: InvitationID) { append(bigEndian: invitation.uuid) }
+    public mutating func append(_ report: ReportID) { append(bigEndian: report.uuid) }
     public mutating func append(_ time: Timestamp) { append(bigEndian: time.milliseconds) }
     public mutating func append(_ user: UserID) { append(name: user.name) }
 
@@ -89,6 +90,8 @@ extension ByteReader {
     public mutating func message() throws(WireError) -> MessageID { MessageID(try uuid()) }
     public mutating func media() throws(WireError) -> MediaID { MediaID(try uuid()) }
     public mutating func invitation() throws(WireError) -> InvitationID { InvitationID(try uuid()) }
+
+    public mutating func report() throws(WireError) -> ReportID { ReportID(try uuid()) }
 
     /// Reads a time within bounds that keep arithmetic from overflowing, which would end the process.
     public mutating func time() throws(WireError) -> Timestamp {

@@ -46,6 +46,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
 
     // Queries of administrators. The response is client JSON.
     case suspension = 92
+    case reports = 93
+    case report = 94
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

@@ -61,6 +61,10 @@ public struct Write: WireCodable, Hashable {
         case revokeInvitation(InvitationID)
         /// 200 with the conversation. The actor becomes a member by an invitation. Fields: its secret 16.
         case join(secret: UUIDBytes)
+        /// 201 with the report, or 200 with the one of before. Fields: see `NewReport`.
+        case report(NewReport)
+        /// 200 with the report, for administrators, of whom the actor is one. Fields: see `ReportResolution`.
+        case resolveReport(ReportResolution)
 
         /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
         case draft(String, replyTo: MessageID?)
@@ -89,6 +93,8 @@ public struct Write: WireCodable, Hashable {
             case .createInvitation: 20
             case .revokeInvitation: 21
             case .join: 22
+            case .report: 23
+            case .resolveReport: 24
             }
         }
     }
@@ -135,6 +141,8 @@ extension Write.Action: WireCodable {
             case 20: .createInvitation(try NewInvitation(from: &reader))
             case 21: .revokeInvitation(try reader.invitation())
             case 22: .join(secret: try reader.uuid())
+            case 23: .report(try NewReport(from: &reader))
+            case 24: .resolveReport(try ReportResolution(from: &reader))
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -167,6 +175,8 @@ extension Write.Action: WireCodable {
         case .createInvitation(let invitation): invitation.write(to: &buffer)
         case .revokeInvitation(let invitation): buffer.append(invitation)
         case .join(let secret): buffer.append(bigEndian: secret)
+        case .report(let report): report.write(to: &buffer)
+        case .resolveReport(let resolution): resolution.write(to: &buffer)
         case .block(let user, let isBlocked):
             buffer.append(user)
             buffer.append(isBlocked ? 1 : 0 as UInt8)

@@ -141,6 +141,7 @@ CALLS = [
     ("GET", f"{MESSAGE}/tapbacks"),
     ("GET", f"{MESSAGE}/receipts"),
     ("PUT", f"{CONVERSATION}/settings"),
+    ("POST", "/v1/reports"),
     ("GET", "/v1/profiles"),
     ("PUT", "/v1/profile"),
     *((method, f"{CONVERSATION}/{mark}") for mark in (*MARKS, "draft") for method in ("PUT", "DELETE")),

@@ -105,7 +105,7 @@ class Scene:
         others = (cast.member, cast.sender, cast.former, cast.requested, cast.returned, cast.bystander)
         others += (cast.deputy, cast.banned)
         self.conversation = cast.owner.group(*others)
-        self.invitation = None
+        self.invitation = self.report = None
         attached = {}
         if self.with_file:
             with Uploader(cast.sender) as uploader:
@@ -125,6 +125,17 @@ class Scene:
             assert made.status_code == 201, made.text
             self.invitation = made.json()
         return self.invitation
+
+    def reported(self) -> str:
+        """The id of a report of the message by the bystander."""
+        if self.report is None:
+            self.report = new_id()
+            made = self.cast.bystander.post("/v1/reports", self.report_of_message(self.report))
+            assert made.status_code == 201, made.text
+        return self.report
+
+    def report_of_message(self, id: str) -> dict:
+        return {"id": id, "conversationId": self.conversation, "messageId": self.message["id"], "reason": "spam"}
 
     def headers(self, who: str) -> dict[str, str]:
         owner, admin, secret = self.cast.owner.name, self.cast.admin, self.cast.owner.system.secret
@@ -174,6 +185,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         },
         "PUT /v1/settings": {"json": {"presence": True}},
         "PUT /v1/users/{userId}/suspension": {"json": {"mode": "out"}},
+        "POST /v1/reports": {"json": scene.report_of_message(new_id())},
+        "POST /v1/conversations/{conversationId}/reports/{reportId}/resolution": {"json": {"action": "none"}},
         "PUT /v1/profile": {"json": {"displayName": "Somebody"}},
         "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},
@@ -193,6 +206,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
     if "invitation" in path:
         values |= {"invitationId": scene.invited()["id"], "code": scene.invited()["code"]}
+    if "reportId" in path:
+        values["reportId"] = scene.reported()
     values["deviceId"] = f"nowhere-{new_id()[-8:]}"
     if scene.with_file:
         values["mediaId"] = scene.upload if method in ("PATCH", "DELETE") else scene.file

@@ -109,6 +109,24 @@ def test_invitations(anna, group, limits):
     assert anna.post(path, {"id": new_id()}).status_code == 201
 
 
+def report(person, group: str, **fields) -> int:
+    body = {"id": new_id(), "conversationId": group, "userId": person.name, "reason": "other"}
+    return person.post("/v1/reports", body | fields).status_code
+
+
+@beyond("reportCharacters")
+def test_the_text_of_a_report(anna, group, limits):
+    assert report(anna, group, text="ä" * limits["reportCharacters"]) == 201
+    assert report(anna, group, text="ä" * (limits["reportCharacters"] + 1)) == 413
+
+
+@beyond("openReportsPerReporter")
+def test_reports(anna, ben, group, limits):
+    answers = [report(anna, group) for _ in range(limits["openReportsPerReporter"] + 1)]
+    assert answers == [201] * limits["openReportsPerReporter"] + [409]
+    assert report(ben, group) == report(anna, anna.group()) == 201, "of each, and in each conversation"
+
+
 @beyond("displayNameCharacters")
 def test_a_display_name(anna, limits):
     assert put_profile(anna, displayName="🧗" * limits["displayNameCharacters"]) == 200

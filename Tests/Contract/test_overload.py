@@ -67,6 +67,7 @@ def calls(group):
         ("GET", "/v1/devices", None),
         ("DELETE", "/v1/devices", None),
         ("DELETE", "/v1/devices/nobody", None),
+        ("POST", "/v1/reports", {"id": new_id(), "conversationId": group, "messageId": MESSAGE, "reason": "spam"}),
         ("GET", "/v1/requests", None),
         ("PUT", f"{conversation}/acceptance", None),
         ("DELETE", f"{conversation}/acceptance", None),

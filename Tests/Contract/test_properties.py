@@ -55,6 +55,7 @@ BEYOND_SCHEMAS = (
     "Upload-Metadata: must be keys and values",
     "Upload-Checksum: must be an algorithm",  # for "0", which the generator takes in spite of the pattern
     "versions: must be as many as ids",
+    "messageId, userId: one of them must be given",
     "extra: at most",  # bytes, and levels
     "must be a time from 1970 to 9999",
     "expiresAt: must be in the future",
@@ -92,13 +93,14 @@ class World:
                 case.path_parameters[name] = id
 
     def ask(self, case):
-        """A busy machine may say `unavailable`: then, as the document has it, the request is repeated."""
+        """A busy machine may say `unavailable`, and what costs much is `rateLimited`: then, as the document has it, the
+        request is repeated."""
         while True:
             address = self.system.address(server_of(case.operation.path))
             response = case.call(base_url=address, headers=self.headers, session=self.session)
-            if response.status_code != 503:
+            if response.status_code not in (429, 503):
                 return response
-            time.sleep(float(response.headers["Retry-After"][0]))
+            time.sleep(float(response.headers["retry-after"][0]))  # Names are in lower case here.
 
     def may_pass(self, case) -> bool:
         """Items of a batch are refused one by one, options are for any path, unknown parameters are ignored."""

@@ -7,6 +7,7 @@ import pytest
 
 from people import new_id
 from test_blocks import block, direct, listed, masked, texts
+from test_reports import read, report
 from test_sync import follow
 
 pytestmark = pytest.mark.usefixtures("asking")
@@ -38,6 +39,15 @@ def decline(person, conversation):
 def test_the_option_and_its_limit_are_published(anna):
     limits = anna.get("/v1/limits").json()
     assert (limits["messageRequests"], limits["waitingRequests"]) == ("strangers", 50)
+
+
+def test_who_is_asked_reports_without_an_answer(new_person, anna, ben):
+    pair, group = direct(ben, anna), ben.group(anna)
+    message = ben.send(pair, "Hello, stranger")
+    made = report(anna, pair, "harassment", messageId=message["id"], userId=ben.name)
+    report(anna, group, userId=ben.name)
+    assert read(new_person("backend", adm=True), made)["message"]["text"] == "Hello, stranger"
+    assert set(requests(anna)) == {pair, group}
 
 
 def test_a_request_is_listed_apart_and_read_and_told_once(anna, ben):

@@ -593,6 +593,39 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await senders(of: ingest) == ["anna", "ben", "anna"])
     }
 
+    @Test("reports are asked for in every slot, 16 at a time, and are one page in their order")
+    func reports() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("GET", "/v1/reports?limit=3", user: "backend", isAdministrator: true))
+        var slots: Set<Slot> = []
+        for round in 1...16 {
+            #expect(await eventually { ingest.waiting.count == 16 })
+            #expect(await ingest.received == 16 * round)
+            for _ in 0..<16 { slots.insert(try await respondAboutReports(ingest)) }
+        }
+        #expect(slots.count == Slot.count)
+        let response = try client.receiveResponse()
+        let id = UUIDBytes.zero.description
+        #expect(response.status == 200)
+        #expect(response.body == #"{"reports":[255,254,253],"nextCursor":"3_\#(id)_\#(id)"}"#)
+    }
+
+    @Test("a slot without a response to reports is one too few")
+    func reportsInPart() async throws {
+        let ingest = try await TestIngest.start()
+        let client = try RawClient(port: ingest.port)
+        try client.send(TestIngest.head("GET", "/v1/reports", user: "backend", isAdministrator: true))
+        #expect(await eventually { ingest.waiting.count == 16 })
+        await ingest.refuseFirst(Problem(.unavailable, "not now"))
+        #expect(try client.receiveResponse().status == 503)
+        // The others have theirs for nothing, and nobody else is asked.
+        for _ in 0..<15 { _ = try await respondAboutReports(ingest) }
+        try client.send(TestIngest.head("GET", "/v1/limits"))
+        #expect(try client.receiveResponse().status == 200)
+        #expect(await ingest.received == 16)
+    }
+
     @Test("a drain ends when no request is in flight")
     func drain() async throws {
         let ingest = try await TestIngest.start()
@@ -615,6 +648,22 @@ private func send(_ number: Int, user: String = "anna") -> String {
         ingest.respondToFirst(status: 200) { buffer in
             SendResponse.append(status: status, to: &buffer) { $0.append(utf8: json) }
         }
+    }
+
+    /// Responds with one report, which is the earlier the higher its slot is. Returns the slot.
+    @Reactor private func respondAboutReports(_ ingest: TestIngest) throws -> Slot {
+        let query = try ingest.waiting[0].fields.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try ReportsQuery(from: &reader)
+        }
+        #expect(query.areOpen && query.after == .start && query.administrator == UserID("backend"))
+        var place = ReportCursor.start
+        place.createdAt = Timestamp(milliseconds: Int64(Slot.count) - Int64(query.slot.number))
+        ingest.respondToFirst(status: 200) { buffer in
+            ReportsOfSlot.writeHead(hasMore: false, to: &buffer)
+            ReportsOfSlot.append(at: place, to: &buffer) { $0.append(utf8: "\(query.slot.number)") }
+        }
+        return query.slot
     }
 
     /// The texts in the oldest waiting request.

@@ -57,6 +57,51 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         }
     }
 
+    @Test("a report names a message, a person or both, and why")
+    func report() throws {
+        let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90", uuid = UUIDBytes(id)!
+        func read(_ fields: String) throws -> NewReport {
+            try with(#"{"id":"\#(id)","conversationId":"\#(id)"\#(fields)}"#) { body throws(Problem) in
+                _ = try ReportFields(body).conversation()
+                return try ReportFields(body).report()
+            }
+        }
+        #expect(
+            try read(#","messageId":"\#(id)","reason":"selfHarm","text":null"#)
+                == NewReport(id: ReportID(uuid), message: MessageID(uuid), reason: .selfHarm))
+        #expect(
+            try read(#","userId":"ben","messageId":null,"reason":"spam","text":"é""#)
+                == NewReport(id: ReportID(uuid), user: UserID("ben")!, reason: .spam, text: "é"))
+        let most = String(repeating: "é", count: ContractLimits.reportCharacters)
+        #expect(try read(#","userId":"ben","reason":"spam","text":"\#(most)""#).text == most)
+        for (detail, code, wrong) in [
+            ("messageId, userId: one", Problem.Code.invalid, #","reason":"spam""#),
+            ("reason: is missing", .invalid, #","userId":"ben""#),
+            ("reason: must be one of spam, ", .invalid, #","userId":"ben","reason":"dull""#),
+            ("userId", .invalid, #","userId":"b n","reason":"spam""#),
+            ("messageId", .invalid, #","messageId":"7","reason":"spam""#),
+            ("text: at most", .tooLarge, #","userId":"ben","reason":"spam","text":"\#(most)é""#),
+        ] {
+            let problem = #expect(throws: Problem.self) { try read(wrong) }
+            #expect(problem?.code == code && problem?.detail.hasPrefix(detail) == true, "\(wrong)")
+        }
+    }
+
+    @Test("a resolution says what was done")
+    func resolution() throws {
+        let report = ReportID(UUIDBytes(high: 7, low: 7))
+        func read(_ json: String) throws -> ReportResolution {
+            try with(json) { body throws(Problem) in try ResolutionFields(body).resolution(of: report) }
+        }
+        #expect(try read(#"{"action":"none"}"#) == ReportResolution(of: report, .none))
+        #expect(
+            try read(#"{"action":"suspended","note":"Case 7"}"#)
+                == ReportResolution(of: report, .suspended, note: "Case 7"))
+        for wrong in ["{}", #"{"action":null}"#, #"{"action":"banned"}"#, #"{"action":"none","note":7}"#] {
+            #expect(throws: Problem.self) { try read(wrong) }
+        }
+    }
+
     @Test(
         "a permission that is missing or null stays as it is",
         arguments: [

@@ -19,6 +19,8 @@ private let actions: [Write.Action] = [
     .setPermissions(GroupPermissions(write: .admins)), .liftBan(bob),
     .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)),
     .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero),
+    .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
+    .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
 ]
 
 /// A command, and what it locks besides.
@@ -81,6 +83,8 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)), ""),
         Locked(.revokeInvitation(InvitationID(message.uuid)), ""),
+        Locked(.report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)), ""),
+        Locked(.resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)), ""),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: nil, .join(secret: .zero))),
             "users conversation new:alice streams:alice"),

@@ -44,7 +44,8 @@ struct ErasureTests {
             "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
             "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
             "store.requests", "store.bans", "store.user_streams", "store.user_changes", "store.user_settings",
-            "store.conversation_settings", "store.profiles", "receipt.horizons", "receipt.receipt_runs",
+            "store.conversation_settings", "store.profiles", "store.reports", "receipt.horizons",
+            "receipt.receipt_runs",
         ]
         return try tables.filter { table in
             try !store.database.query("SELECT FROM \(table) WHERE user_id = $1") { $0.add(user) }.isEmpty

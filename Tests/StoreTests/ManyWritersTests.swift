@@ -146,11 +146,13 @@ struct ManyWritersTests {
         let user = Self.users.randomElement(using: &random)!, other = Self.users.randomElement(using: &random)!
         let conversation = conversations.randomElement(using: &random)!
         let target = messages.randomElement(using: &random)!
+        // Few, so that reports are resolved that others have made.
+        let report = ReportID(UUIDBytes(high: .random(in: 0..<40, using: &random), low: 7))
         func write(_ action: Write.Action, by actor: UserID) -> Command {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<21, using: &random) {
+        switch Int.random(in: 0..<23, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -192,6 +194,8 @@ struct ManyWritersTests {
                 .createConversation, in: direct.slot,
                 CreateConversation(
                     conversation: direct, kind: .direct, creator: user, title: "", members: pair.filter { $0 != user }))
+        case 20: return write(.report(NewReport(id: report, message: target, user: other, reason: .spam)), by: user)
+        case 21: return write(.resolveReport(ReportResolution(of: report, .deleted)), by: user)
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }
@@ -221,7 +225,7 @@ struct ManyWritersTests {
         }
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
-        for table in ["revocations", "tapbacks", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
+        for table in ["revocations", "tapbacks", "reports", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
             let rows = try system.database.query("SELECT FROM store.\(table)")
             #expect(!rows.isEmpty, "no \(table)")
         }

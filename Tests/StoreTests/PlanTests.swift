@@ -111,6 +111,17 @@ import Testing
         #expect(plan.changes["conversations"] == 1, "it is stored: \(plan.changes)")
     }
 
+    @Test("a report is looked up, in a large group, too")
+    func reports() throws {
+        let write = "30, '\(Self.largeID)', 'large1', 7, ARRAY[]::uuid[], 23, '\(Self.noID)'"
+        let plan = try plan("create_report", "\(write), NULL, 'large9', 1, NULL")
+        try expectLookups(plan, atMost: 2, returning: 1)
+        let counted = plan.scans.filter {
+            $0.table == "reports" && $0.loops > 0 && $0.condition?.contains("conversation_id") == true
+        }
+        #expect(counted.count > 1, "it is refused before those that are open are counted")
+    }
+
     @Test("an imported member is looked up, however many there are", arguments: [6, 7, 10])
     func largeImport(kind: Int) throws {
         let user = kind == 6 ? "newcomer" : "large9"

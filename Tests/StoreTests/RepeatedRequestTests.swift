@@ -92,6 +92,8 @@ struct RepeatedRequestTests {
         let imported = ConversationID(.random)
         let revoked = NewInvitation(id: InvitationID(.random), secret: .random)
         let used = NewInvitation(id: InvitationID(.random), secret: .random)
+        let report = NewReport(id: ReportID(.random), user: name("bob"), reason: .spam)
+        let resolution = ReportResolution(of: report.id, .none)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
@@ -117,6 +119,8 @@ struct RepeatedRequestTests {
                 let later = RevokeTokens(name("bob"), before: Timestamp(milliseconds: 2_000))
                 _ = await store.ask(.revokeTokens, in: name("bob").slot) { later.write(to: &$0) }
             },
+            once(.report(report)) { await write(.resolveReport(ReportResolution(of: report.id, .deleted))) },
+            once(.resolveReport(resolution)) { await write(.resolveReport(ReportResolution(of: report.id, .removed))) },
             once(.createInvitation(revoked)) { await write(.revokeInvitation(revoked.id)) },
             once(.createInvitation(used)) {},
             once(.join(secret: used.secret), by: "gina") { await write(.removeMember(name("gina")), by: "gina") },
@@ -237,6 +241,7 @@ struct RepeatedRequestTests {
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
             "devices", "device_revocations", "suspensions", "import_stays", "import_events", "bans", "invitations",
+            "reports",
         ]
         return try tables.map { table in
             let row = try store.database.query(

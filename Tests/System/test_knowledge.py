@@ -136,6 +136,7 @@ class Reader:
             *(self.expect_message(conversation, known, message.id) for message in known.now.messages.values()
               if message.kind != "system"),
         )  # fmt: skip
+        await self.expect_reports(conversation, known)
         await self.expect_found(conversation, known)
 
     async def expect_bans(self, path: str, known: Knowledge):
@@ -203,6 +204,15 @@ class Reader:
             expect_equal((await self.user.request("GET", path + "/receipts")).status, 403)
         else:
             expect_equal(await self.user.get(path + "/receipts"), receipts, "receipts of " + what)
+
+    async def expect_reports(self, conversation: Conversation, known: Knowledge):
+        """What may be reported is what is seen; the rest is not there. Of the former so many are open at a time."""
+        messages = [message for message in known.now.messages.values() if message.kind != "system"]
+        for message in self.history.random.sample(messages, k=min(3, len(messages))):
+            body = {"id": new_id(), "conversationId": conversation.id, "messageId": message.id, "reason": "other"}
+            answer = await self.user.request("POST", "/v1/reports", body)
+            expected = (201, 409) if known.sees(known.world.messages.get(message.id)) else (404,)
+            assert answer.status in expected, (answer, f"report of message {message.seq} by {self.user.name}")
 
     async def expect_changes(self, conversation: Conversation, known: Knowledge):
         expected = known.changes()
@@ -515,6 +525,12 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("DELETE", f"/bans/{user.name}", None), ("POST", "/invitations", {"id": new_id()}),
         ("DELETE", f"/invitations/{new_id()}", None),
     ]  # fmt: skip
+    report = {"id": new_id(), "userId": user.name, "reason": "spam"}
+    there, elsewhere = [
+        await user.request("POST", "/v1/reports", report | {"conversationId": id, "messageId": some})
+        for id, some in ((conversation.id, message), (nowhere, nothing))
+    ]
+    expect_equal((there.status, raw(there)), (404, raw(elsewhere)), "report")
     for method, part, body in writes:
         there = await user.request(method, conversation.path + part, body)
         path = f"/v1/conversations/{nowhere}{part.replace(message, nothing)}"

@@ -52,6 +52,30 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         ),
         "018900000000700080000000000000c5" + "0189000000007000800000000000aaaa" + "0000000000000001" + "00000002"
     ),
+    (
+        NewReport(id: ReportID(conversation.uuid), message: message, user: bob, reason: .selfHarm, text: "x"),
+        "018900000000700080000000000000c5" + "0189000000007000800000000000aaaa" + "03626f62" + "05" + "78"
+    ),
+    (
+        NewReport(id: ReportID(conversation.uuid), user: bob, reason: .spam),
+        "018900000000700080000000000000c5" + "00000000000000000000000000000000" + "03626f62" + "01"
+    ),
+    (
+        ReportResolution(of: ReportID(conversation.uuid), .removed, note: "x"),
+        "018900000000700080000000000000c5" + "03" + "78"
+    ),
+    (
+        ReportQuery(head, report: ReportID(message.uuid)),
+        "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa"
+    ),
+    (
+        ReportsQuery(
+            by: bob, in: Slot(0xC5), areOpen: true, limit: 50,
+            after: ReportCursor(
+                createdAt: Timestamp(milliseconds: 1), conversation: conversation, report: ReportID(message.uuid))),
+        "03626f62" + "c5" + "01" + "0032" + "0000000000000001" + "018900000000700080000000000000c5"
+            + "0189000000007000800000000000aaaa"
+    ),
     (MembersQuery(head, after: "", limit: 100), "018900000000700080000000000000c5" + "05616c696365" + "00" + "0064"),
     (
         HistoryQuery(head, anchor: .around(7), limit: 2),
@@ -268,9 +292,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     /// Whether a value may end there.
     private func isWhole(_ value: any WireCodable, at length: Int) -> Bool {
         switch value {
-        // A problem's detail, and the reason of a suspension, extend to the end of the bytes.
+        // A problem's detail, the reason of a suspension and the texts of reports extend to the end of the bytes.
         case is Problem: length >= 1
         case let suspension as SuspendUser: length >= encoded(value).count - suspension.reason.utf8.count
+        case let report as NewReport: length >= encoded(value).count - report.text.utf8.count
+        case let resolution as ReportResolution: length >= encoded(value).count - resolution.note.utf8.count
         // Processes of before ask for revocations without the last byte.
         case is RevocationsQuery: length == encoded(value).count - 1
         // Where a suspension begins that is told of, an entry without one ends.
@@ -649,10 +675,26 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                 NewInvitation(
                     id: InvitationID(message.uuid), secret: .zero, expiresAt: Timestamp(milliseconds: 7), maxUses: 3)),
             .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
+            .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
+            .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)
             #expect(try decode(Write.self, encoded(write)) == write)
+        }
+    }
+
+    @Test("a place among reports is ordered by its time, its text round-trips, and any other text is refused")
+    func reportCursor() {
+        func place(_ time: Int64, _ conversation: ConversationID, _ report: UUIDBytes) -> ReportCursor {
+            ReportCursor(
+                createdAt: Timestamp(milliseconds: time), conversation: conversation, report: ReportID(report))
+        }
+        let cursor = place(4, conversation, message.uuid)
+        #expect(ReportCursor(text: cursor.text) == cursor && ReportCursor.start < cursor)
+        #expect(cursor < place(5, ConversationID(.zero), .zero) && place(4, conversation, .zero) < cursor)
+        for text in ["", "__", "-1_\(conversation)_\(message)", "04_\(conversation)_\(message)", cursor.text + "_"] {
+            #expect(ReportCursor(text: text) == nil)
         }
     }
 

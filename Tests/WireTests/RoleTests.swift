@@ -46,6 +46,8 @@ import Wire
             invitation            ingest
             devices               ingest
             suspension            ingest
+            reports               ingest
+            report                ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -96,7 +96,8 @@ struct InFlight {
 }
 
 extension Exchange {
-    fileprivate func begin(weight: Int?, size: Int) -> InFlight {
+    /// Takes a part of the caller's share, for a request that is made without `request`.
+    func begin(weight: Int?, size: Int) -> InFlight {
         guard let account else { preconditionFailure("the call has an account") }
         return InFlight(account, weight: weight ?? account.weight(of: call), size: size)
     }

@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import Models
 
 /// The cost of a call, in messages sent.
 ///
@@ -53,6 +54,11 @@ extension Call {
         case .putProfile: CallCost(5)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         case .suspension, .suspend, .liftSuspension: CallCost()
+        // The open reports of the conversation are counted.
+        case .createReport: CallCost(10)
+        // A look-up in every slot.
+        case .reports: CallCost(Slot.count, atOnce: 2)
+        case .report, .resolveReport: CallCost()
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
         // Its pages take turns in the stores, so that others go first.
@@ -98,6 +104,8 @@ extension Call {
         case .profiles: "readProfiles"
         case .putProfile: "putProfile"
         case .putDraft: "putDraft"
+        case .createReport: "createReport"
+        case .reports: "listReports"
         case .search: "search"
         case .digest: "readDigest"
         case .importRecords: "importRecords"

@@ -50,6 +50,22 @@ struct QueryParameters {
         return cursor
     }
 
+    func reportCursor() throws(Problem) -> ReportCursor {
+        guard let text = try value("after") else { return .start }
+        guard let decoded = percentDecoded(text, plusIsSpace: true), let cursor = ReportCursor(text: decoded) else {
+            throw Problem(.invalid, "after: must be the nextCursor of the previous page")
+        }
+        return cursor
+    }
+
+    /// Whether the open reports are asked for, or the resolved ones.
+    func areOpen() throws(Problem) -> Bool {
+        guard let state = try value("state") else { return true }
+        if state.isEqual(to: "open") { return true }
+        if state.isEqual(to: "resolved") { return false }
+        throw Problem(.invalid, "state: must be open or resolved")
+    }
+
     /// The maximum length of a search query in code points.
     static let wordsLimit = 256
 

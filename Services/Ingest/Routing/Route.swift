@@ -21,6 +21,7 @@ enum Call: CaseIterable {
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
     case suspension, suspend, liftSuspension
+    case createReport, reports, report, resolveReport
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
@@ -30,8 +31,8 @@ enum Call: CaseIterable {
     /// Whether the call is for the application's backend only, which is not a user.
     var isForAdministrators: Bool {
         switch self {
-        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .importRecords, .dropImport,
-            .exportConversation, .exportUser:
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .importRecords, .dropImport, .exportConversation, .exportUser:
             true
         default: false
         }
@@ -60,13 +61,15 @@ extension Call {
             .endOtherDevices, .block, .unblock, .declineRequest:
             .open
         case .delete, .removeTapback, .revokeInvitation: .open
+        // Administrators alone see it.
+        case .createReport: .open
         case .removeMember: .openAboutThemselves
         case .createConversation, .send, .sendBatch, .edit, .setTapback, .rename, .putMember, .putPermissions, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
         // An administrator is not suspended.
-        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .importRecords, .dropImport,
-            .exportConversation, .exportUser:
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .importRecords, .dropImport, .exportConversation, .exportUser:
             .open
         }
     }
@@ -77,7 +80,7 @@ extension Call {
 struct Route {
     let call: Call
     private let conversationText: UnsafeRawBufferPointer
-    /// The id of a message or an invitation, the name of a member, user or device, or the code of an invitation.
+    /// The id of a message, an invitation or a report, the name of a member, user or device, or the code of an invitation.
     private let itemText: UnsafeRawBufferPointer
 
     private init(
@@ -98,6 +101,10 @@ struct Route {
 
     func invitation() throws(Problem) -> InvitationID {
         InvitationID(try uuid(itemText, "invitationId: must be a UUID in lower case"))
+    }
+
+    func report() throws(Problem) -> ReportID {
+        ReportID(try uuid(itemText, "reportId: must be a UUID in lower case"))
     }
 
     /// What is no code at all is like one that nobody has given out.
@@ -187,7 +194,11 @@ extension Route {
         guard let item = segments.next() else { return self.part(method, identifier, part) }
         guard !item.isEmpty else { return .notFound }
         guard let detail = segments.next() else { return self.item(method, identifier, part, item) }
-        guard part == "messages", segments.next() == nil else { return .notFound }
+        guard segments.next() == nil else { return .notFound }
+        if part == "reports", detail == "resolution" {
+            return post(method, Route(.resolveReport, conversation: identifier, item: item))
+        }
+        guard part == "messages" else { return .notFound }
         return self.detail(method, identifier, item, detail)
     }
 
@@ -202,6 +213,7 @@ extension Route {
         if name == "profiles" { return get(method, Route(.profiles)) }
         if name == "profile" { return put(method, Route(.putProfile)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
+        if name == "reports" { return getOrPost(method, Route(.reports), Route(.createReport)) }
         if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }
         if name == "conversations" {
@@ -274,7 +286,8 @@ extension Route {
         ("unread", .markUnread, .unmarkUnread), ("draft", .putDraft, .removeDraft),
     ]
 
-    /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}` and `…/invitations/{invitationId}`
+    /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}`, `…/invitations/{invitationId}` and
+    /// `…/reports/{reportId}`
     private static func item(
         _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
         _ item: UnsafeRawBufferPointer
@@ -292,6 +305,7 @@ extension Route {
         if part == "invitations" {
             return delete(method, Route(.revokeInvitation, conversation: identifier, item: item))
         }
+        if part == "reports" { return get(method, Route(.report, conversation: identifier, item: item)) }
         guard part == "members" else { return .notFound }
         return putOrDelete(
             method, Route(.putMember, conversation: identifier, item: item),

@@ -32,6 +32,7 @@ final class Queries {
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
         + MediaStatements.queries + ProfileStatements.queries + InvitationStatements.all
+        + ReportStatements.all
 
     let connection: QueryConnections
     let searching: Search
@@ -94,6 +95,8 @@ final class Queries {
         case .blocks: try prepare(blocks) { .user($0.user) }
         case .devices: try prepare(devices) { .user($0.user) }
         case .suspension: try prepare(suspension) { .user($0.user) }
+        case .reports: try prepare(reports) { .user($0.administrator) }
+        case .report: try prepare(report) { .user($0.head.reader) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }

@@ -1,5 +1,6 @@
--- Removes a user's stays and settings in a conversation, and a piece of their marks on its messages. Receipts are counted
--- here, because `receipt` cannot count in the transaction that marks them as counted. They are removed next.
+-- Removes a user's stays and settings in a conversation, and a piece of their marks on its messages. Of reports it removes what
+-- is the user's: a reporter's name and text, a sender's copy, a person's name, and of these two what administrators noted. It has
+-- all of them, because whoever has no stay any more reports nothing and nobody. Receipts are counted here, because `receipt` cannot count in the transaction that marks them as counted. They are removed next.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -40,6 +41,19 @@ WITH no_hidden AS (
 ), no_settings AS (
     DELETE FROM store.conversation_settings o
     WHERE o.slot = :slot AND o.conversation_id = :conversation AND o.user_id = :user
+), no_reports AS (
+    UPDATE store.reports r
+    SET reporter_id = nullif(r.reporter_id, :user), text = CASE WHEN r.reporter_id = :user THEN NULL ELSE r.text END,
+        user_id = nullif(r.user_id, :user), sender_id = nullif(r.sender_id, :user),
+        message_text = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_text END,
+        message_at = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_at END,
+        media = CASE WHEN r.sender_id = :user THEN NULL ELSE r.media END,
+        note = CASE WHEN :user IN (r.sender_id, r.user_id) THEN NULL ELSE r.note END
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.id IN (
+        SELECT o.id FROM store.reports o
+        WHERE o.slot = :slot AND o.conversation_id = :conversation AND :user IN (o.reporter_id, o.user_id, o.sender_id)
+        ORDER BY o.id LIMIT {ErasureStatements.rowsLimit})
+    RETURNING 1
 ), counted AS (
     UPDATE store.erasures e
     SET hidden = e.hidden + (SELECT count(*) FROM no_hidden),
@@ -49,4 +63,5 @@ WITH no_hidden AS (
             WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.user_id = :user) ELSE 0 END
     WHERE e.user_slot = :user_slot AND e.user_id = :user
 )
-SELECT CASE WHEN (SELECT count(*) FROM no_hidden) = {ErasureStatements.rowsLimit} THEN 1::bigint ELSE 0::bigint END AS next
+SELECT CASE WHEN {ErasureStatements.rowsLimit} IN ((SELECT count(*) FROM no_hidden), (SELECT count(*) FROM no_reports))
+    THEN 1::bigint ELSE 0::bigint END AS next

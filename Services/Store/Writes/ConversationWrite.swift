@@ -58,8 +58,8 @@ struct ConversationWrite: BatchStep {
         if let code = result.problem {
             outcomes.bus.respond(to: command.request, kind.problem(code))
         } else if let content = content(of: result, rows) {
-            let queries = outcomes.queries
-            Reactor.spawn { await respond(to: command.request, content, queries) }
+            let queries = outcomes.queries, status = result.change == nil ? kind.unchangedStatus : kind.status
+            Reactor.spawn { await respond(to: command.request, status, content, queries) }
         } else {
             outcomes.bus.respond(to: command.request, status: 204)
         }
@@ -104,8 +104,10 @@ struct ConversationWrite: BatchStep {
         return { queries, head in try await queries.json(message, for: head.reader) }
     }
 
-    @Reactor private func respond(to request: RequestKey, _ content: @escaping WriteContent, _ queries: Queries) async {
-        await queries.finish(request, status: kind.status, for: .user(write.actor)) {
+    @Reactor private func respond(
+        to request: RequestKey, _ status: UInt16, _ content: @escaping WriteContent, _ queries: Queries
+    ) async {
+        await queries.finish(request, status: status, for: .user(write.actor)) {
             try await content(queries, ConversationQuery(write.conversation, reader: write.actor))
         }
     }

@@ -39,6 +39,9 @@ protocol WriteKind: Sendable {
     /// The status of a response with content.
     var status: UInt16 { get }
 
+    /// The same where nothing has changed.
+    var unchangedStatus: UInt16 { get }
+
     /// Whether it accepts a request that waits, where the actor is no member for that alone.
     var answersRequests: Bool { get }
 
@@ -62,6 +65,7 @@ extension WriteKind {
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
     var status: UInt16 { 200 }
+    var unchangedStatus: UInt16 { status }
     var answersRequests: Bool { false }
     var reopensRequests: Bool { false }
     var releasesMedia: Bool { false }
@@ -97,6 +101,8 @@ extension Write {
         case .createInvitation(let invitation): CreateInvitation(invitation: invitation)
         case .revokeInvitation(let invitation): RevokeInvitation(invitation: invitation)
         case .join(let secret): JoinConversation(secret: secret)
+        case .report(let report): CreateReport(report: report)
+        case .resolveReport(let resolution): ResolveReport(resolution: resolution)
         }
     }
 }
@@ -107,7 +113,7 @@ extension Write.Action {
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
         DeclineRequest.self, SetPermissions.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
-        JoinConversation.self,
+        JoinConversation.self, CreateReport.self, ResolveReport.self,
     ]
 }
 

@@ -26,6 +26,10 @@ public struct Limits: Hashable, Sendable, Codable {
     public var messageRequests: Open<MessageRequests>?
     /// The invitations of one group that are good at a time. Absent from a server without invitations.
     public var invitationsPerConversation: Int?
+    /// The length of a report's text in Unicode scalars. Absent, like what follows, from a server without reports.
+    public var reportCharacters: Int?
+    /// The open reports of one user in one conversation.
+    public var openReportsPerReporter: Int?
     /// The length of a display name in Unicode scalars. Absent, like what follows up to `profileWriters`, from a server
     /// without profiles.
     public var displayNameCharacters: Int?

@@ -44,6 +44,12 @@ extension InvitationID: Codable {
     public func encode(to encoder: any Encoder) throws { try uuid.encode(to: encoder) }
 }
 
+extension ReportID: Codable {
+    public init(from decoder: any Decoder) throws { self.init(try UUIDBytes(from: decoder)) }
+
+    public func encode(to encoder: any Encoder) throws { try uuid.encode(to: encoder) }
+}
+
 extension UserID: Codable, CodingKeyRepresentable {
     public init(from decoder: any Decoder) throws {
         self = try decoder.text("1 to 64 characters of A-Z a-z 0-9 . _ - @ : +") { UserID($0) }

@@ -28,10 +28,18 @@ public struct InvitationID: Hashable, Sendable {
     public init(_ uuid: UUIDBytes) { self.uuid = uuid }
 }
 
+/// The identifier of a report, unique within its conversation. The client chooses it (UUID version 4 or 7), and it
+/// identifies repetitions.
+public struct ReportID: Hashable, Sendable {
+    public let uuid: UUIDBytes
+    public init(_ uuid: UUIDBytes) { self.uuid = uuid }
+}
+
 extension ConversationID: CustomStringConvertible { public var description: String { uuid.description } }
 extension MessageID: CustomStringConvertible { public var description: String { uuid.description } }
 extension MediaID: CustomStringConvertible { public var description: String { uuid.description } }
 extension InvitationID: CustomStringConvertible { public var description: String { uuid.description } }
+extension ReportID: CustomStringConvertible { public var description: String { uuid.description } }
 
 /// The name of a user, chosen by the embedding application: 1–64 characters of `A–Z a–z 0–9 . _ - @ : +`.
 public struct UserID: Hashable, Sendable {

@@ -133,6 +133,42 @@ public enum RequestBody {
         }
     }
 
+    /// `POST /v1/reports`: a message, a person, or both. It may be repeated with the same id, and is one report.
+    public struct NewReport: Hashable, Sendable, Codable {
+        /// A UUID of version 7 or 4, created before the first attempt.
+        public var id: ReportID
+        public var conversationId: ConversationID
+        public var messageId: MessageID?
+        public var userId: UserID?
+        public var reason: Open<ReportReason>
+        /// For administrators: at most 1,000 characters.
+        public var text: String?
+
+        public init(
+            id: ReportID, in conversation: ConversationID, message: MessageID? = nil, user: UserID? = nil,
+            reason: ReportReason, text: String? = nil
+        ) {
+            self.id = id
+            conversationId = conversation
+            messageId = message
+            userId = user
+            self.reason = .known(reason)
+            self.text = text
+        }
+    }
+
+    /// `POST …/reports/{reportId}/resolution`. The last one counts.
+    public struct NewResolution: Hashable, Sendable, Codable {
+        public var action: Open<ReportAction>
+        /// For administrators: at most 1,000 characters.
+        public var note: String?
+
+        public init(_ action: ReportAction, note: String? = nil) {
+            self.action = .known(action)
+            self.note = note
+        }
+    }
+
     /// `PUT …/members/{userId}`. Without a role an existing member keeps theirs, and a new one becomes a member.
     public struct Role: Hashable, Sendable, Codable {
         public var role: Open<MemberRole>?

@@ -87,6 +87,12 @@ extension Reader {
                     NewInvitation(id: InvitationID(message.uuid), secret: message.uuid, expiresAt: someTime, maxUses: 2)
                 )),
             Write(conversation, by: bob, key: nil, .join(secret: message.uuid)),
+            Write(
+                conversation, by: bob, key: nil,
+                .report(NewReport(id: ReportID(message.uuid), user: alice, reason: .spam, text: "té"))),
+            Write(
+                conversation, by: bob, key: nil,
+                .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(
             SyncQuery(
@@ -143,7 +149,35 @@ extension Reader {
         layout(MayReadAttachment(media, of: message, by: bob, in: conversation, reader: nil)),
         layout(AttachMedia(conversation, by: bob, [MessageMedia(message, [media])])),
         layout(ReleaseMedia(conversation, by: bob, MessageMedia(message, [media]))), layout(EraseMedia(of: bob)),
+        layout(ReportQuery(head, report: ReportID(message.uuid))),
+        layout(ReportsQuery(by: bob, in: Slot(0xC5), areOpen: true, limit: 50, after: reportPlace)), reports,
     ]
+
+    private static let reportPlace = ReportCursor(
+        createdAt: someTime, conversation: conversation, report: ReportID(message.uuid))
+
+    /// Read by ingest, which borrows the bytes of the reports.
+    private static let reports = Reader(
+        "ReportsOfSlot",
+        examples: [
+            written { buffer in
+                ReportsOfSlot.writeHead(hasMore: true, to: &buffer)
+                for json in ["{}", #"{"text":"té"}"#] {
+                    ReportsOfSlot.append(at: reportPlace, to: &buffer) { $0.append(utf8: json) }
+                }
+            }
+        ]
+    ) { bytes in
+        var reader = ByteReader(bytes)
+        guard (try? ReportsOfSlot.readHead(from: &reader)) != nil else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            while let (_, json) = try ReportsOfSlot.next(from: &reader) {
+                areInside = areInside && bytes.contains(json)
+            }
+            return areInside
+        } catch { return nil }
+    }
 
     /// What is taken is written and read again as the same.
     private static func layout<Value: WireCodable>(_ examples: Value...) -> Reader {

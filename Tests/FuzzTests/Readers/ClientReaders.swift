@@ -77,6 +77,21 @@ extension Reader {
             return invitation.maxUses.map { (1...Int32(ContractLimits.mostMembersPerConversation)).contains($0) }
                 ?? true
         },
+        Reader(
+            "report",
+            #"{"id":"\#(id)","conversationId":"\#(id)","messageId":"\#(id)","userId":"ben","reason":"spam","text":"Té"}"#
+        ) { bytes in
+            guard let fields = try? ReportFields(bytes), (try? fields.conversation()) != nil,
+                let report = try? fields.report()
+            else { return nil }
+            return (report.message != nil || report.user != nil)
+                && report.text.unicodeScalars.count <= ContractLimits.reportCharacters
+        },
+        Reader("resolution", #"{"action":"deleted","note":"Té"}"#) { bytes in
+            (try? ResolutionFields(bytes).resolution(of: ReportID(.zero))).map {
+                $0.note.unicodeScalars.count <= ContractLimits.reportCharacters
+            }
+        },
         Reader("mute", #"{"until":"2026-03-08T07:00:00.000Z"}"#, "") {
             (try? MarkFields.mute($0)).map { (0...Timestamp.forever.milliseconds).contains($0.milliseconds) }
         },
