@@ -49,6 +49,7 @@ enum Schema {
                 Migration(30, "suspensions", sql: PackageResources._0030_suspensions_sql),
                 Migration(31, "leaders", sql: PackageResources._0031_leaders_sql),
                 Migration(32, "reports", sql: PackageResources._0032_reports_sql),
+                Migration(33, "message extra", sql: PackageResources._0033_message_extra_sql),
             ], publishing: Publications.store)
     }
 }

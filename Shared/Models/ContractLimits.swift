@@ -18,6 +18,10 @@ public enum ContractLimits {
     /// The length of a title in Unicode scalars.
     public static let titleCharacters = 200
     public static let mentionsPerMessage = 100
+    /// The application's own JSON in a message.
+    public static let messageExtraBytes = 4 * 1024
+    /// The levels of arrays and objects in the application's own JSON, itself included.
+    public static let extraDepth = 16
 
     // MARK: Profiles
 
@@ -26,8 +30,6 @@ public enum ContractLimits {
     public static let avatarURLBytes = 1_024
     /// The application's own JSON in a profile.
     public static let profileExtraBytes = 2 * 1024
-    /// The levels of arrays and objects in it, itself included.
-    public static let profileExtraDepth = 16
 
     // MARK: Attachments
 

@@ -59,7 +59,7 @@ public enum ImportRecord {
     }
 
     /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
-    /// texts 2 × (at 8 · text long) · of kind 7: attachments long.
+    /// texts 2 × (at 8 · text long) · of kinds 7 and 8: attachments long · of kind 8: extra long.
     public struct Message {
         public struct Text {
             public var text: UnsafeRawBufferPointer
@@ -81,10 +81,13 @@ public enum ImportRecord {
         public var texts: [Text]
         /// A JSON array of descriptors, as the message has it; empty for none.
         public var attachments: UnsafeRawBufferPointer
+        /// The application's own JSON object; empty for none.
+        public var extra: UnsafeRawBufferPointer
 
         public init(
             id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
-            texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+            texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+            extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
         ) {
             self.id = id
             self.sender = sender
@@ -93,6 +96,7 @@ public enum ImportRecord {
             self.deletedAt = deletedAt
             self.texts = texts
             self.attachments = attachments
+            self.extra = extra
         }
     }
 
@@ -150,6 +154,7 @@ extension ImportRecord {
         case title = 5
         case end = 6
         case messageWithAttachments = 7
+        case messageWithExtra = 8
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -158,7 +163,7 @@ extension ImportRecord {
         self =
             switch kind {
             case .conversation: .conversation(try Conversation(from: &reader))
-            case .message, .messageWithAttachments: .message(try Message(kind, from: &reader))
+            case .message, .messageWithAttachments, .messageWithExtra: .message(try Message(kind, from: &reader))
             case .tapback: .tapback(try Tapback(from: &reader))
             case .member: .member(try MemberChange(from: &reader))
             case .title: .title(try Title(from: &reader))
@@ -214,13 +219,14 @@ extension ImportRecord.Message {
             let at = try reader.time()
             texts.append(Text(try reader.long(), at: at))
         }
-        attachments =
-            kind == .messageWithAttachments ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        attachments = kind == .message ? nothing : try reader.long()
+        extra = kind == .messageWithExtra ? try reader.long() : nothing
         guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
     }
 
     fileprivate func write(to buffer: inout ByteBuffer) {
-        buffer.append((attachments.isEmpty ? ImportRecord.Kind.message : .messageWithAttachments).rawValue)
+        buffer.append(kind.rawValue)
         buffer.append(id)
         buffer.append(sender)
         buffer.append(replyTo)
@@ -232,7 +238,13 @@ extension ImportRecord.Message {
             buffer.append(text.at)
             buffer.append(long: text.text)
         }
-        if !attachments.isEmpty { buffer.append(long: attachments) }
+        if kind != .message { buffer.append(long: attachments) }
+        if kind == .messageWithExtra { buffer.append(long: extra) }
+    }
+
+    private var kind: ImportRecord.Kind {
+        if !extra.isEmpty { return .messageWithExtra }
+        return attachments.isEmpty ? .message : .messageWithAttachments
     }
 }
 

@@ -19,6 +19,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case endDevices = 13
     case noteDevice = 14
     case suspendUser = 15
+    case sendWhole = 16
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -119,8 +120,8 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`: the same, where at
-/// least one of them is to carry attachments.
+/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments` and `sendWhole`: the same,
+/// with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -128,12 +129,12 @@ public struct SendMessages {
     public var conversation: ConversationID
     public var sender: UserID
     public var count: Int
-    private let haveAttachments: Bool
+    private let parts: NewMessage.Parts
     private var messages: ByteReader
 
     /// Reads the head; `forEachMessage` reads the messages without copies. Valid as long as the bytes.
-    public init(from reader: inout ByteReader, withAttachments: Bool = false) throws(WireError) {
-        haveAttachments = withAttachments
+    public init(from reader: inout ByteReader, _ parts: NewMessage.Parts = .text) throws(WireError) {
+        self.parts = parts
         conversation = try reader.conversation()
         sender = try reader.user()
         count = Int(try reader.number(UInt16.self))
@@ -142,7 +143,7 @@ public struct SendMessages {
 
     public func forEachMessage(_ body: (NewMessage) -> Void) throws(WireError) {
         var reader = messages
-        for _ in 0..<count { body(try NewMessage(from: &reader, withAttachments: haveAttachments)) }
+        for _ in 0..<count { body(try NewMessage(from: &reader, parts)) }
     }
 
     /// Writes the head; the messages follow with `NewMessage.write`.
@@ -155,11 +156,19 @@ public struct SendMessages {
     }
 }
 
-/// A message in a `sendMessages` request. It borrows its bytes from the frame or the client's request.
+/// A message in a `sendMessages` request, or one with more parts. It borrows its bytes from the frame or the client's request.
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
-/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in `sendWithAttachments`: `AttachmentList`.
+/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in `sendWithAttachments` and `sendWhole`:
+/// `AttachmentList` · in `sendWhole`: extra length 4, JSON object (empty: none).
 public struct NewMessage {
+    /// What a request has of each message.
+    public enum Parts: Sendable {
+        case text
+        case attachments
+        case whole
+    }
+
     public var id: MessageID
     public var sentAt: Timestamp
     public var replyTo: MessageID?
@@ -167,10 +176,13 @@ public struct NewMessage {
     /// Empty only beside attachments.
     public var text: UnsafeRawBufferPointer
     public var attachments: AttachmentList
+    /// The application's own JSON object; empty for none.
+    public var extra: UnsafeRawBufferPointer
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
-        text: UnsafeRawBufferPointer, attachments: AttachmentList = .none
+        text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
+        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -178,25 +190,31 @@ public struct NewMessage {
         self.mentions = mentions
         self.text = text
         self.attachments = attachments
+        self.extra = extra
     }
 
-    public init(from reader: inout ByteReader, withAttachments: Bool = false) throws(WireError) {
+    /// Whether it has nothing but what is in a `sendMessages` request.
+    public var isPlain: Bool { attachments.isEmpty && extra.isEmpty }
+
+    public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
         id = try reader.message()
         sentAt = try reader.time()
         replyTo = try reader.optionalMessage()
         mentions = try reader.bytes(Int(try reader.number(UInt16.self)))
         text = try reader.long()
-        attachments = withAttachments ? try AttachmentList(from: &reader) : .none
+        attachments = parts == .text ? .none : try AttachmentList(from: &reader)
+        extra = parts == .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    public func write(to buffer: inout ByteBuffer, withAttachments: Bool = false) {
+    public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
         buffer.append(id)
         buffer.append(sentAt)
         buffer.append(replyTo)
         buffer.append(bigEndian: UInt16(mentions.count))
         buffer.append(mentions)
         buffer.append(long: text)
-        if withAttachments { attachments.write(to: &buffer) }
+        if parts != .text { attachments.write(to: &buffer) }
+        if parts == .whole { buffer.append(long: extra) }
     }
 }
 

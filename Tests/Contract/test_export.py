@@ -101,6 +101,8 @@ class Group:
         body = {"id": new_id(), "text": self.text()}
         if (parent := self.message()) and self.random.random() < 0.3:
             body["replyTo"] = parent["id"]
+        if self.random.random() < 0.2:
+            body["extra"] = {"n": [1, self.text()]}
         response = self.member().post(f"{self.path}/messages", body)
         assert response.status_code in (201, 422), response.text
         if response.status_code == 201:

@@ -191,6 +191,13 @@ def test_mentions(anna, group, limits):
         assert send(anna, group, mentions=[f"user-{number}" for number in range(count)]).status_code == status
 
 
+@beyond("messageExtraBytes")
+def test_what_an_application_adds_to_a_message(anna, group, limits):
+    for size, status in ((limits["messageExtraBytes"], 201), (limits["messageExtraBytes"] + 1, 413)):
+        body = json.dumps({"id": new_id(), "text": "Look"}).encode()[:-1] + b', "extra": ' + padded({}, size) + b"}"
+        assert anna.post(f"/v1/conversations/{group}/messages", body).status_code == status
+
+
 @beyond("attachmentsPerMessage")
 def test_attachments(anna, group, limits):
     for count, status in ((limits["attachmentsPerMessage"], 404), (limits["attachmentsPerMessage"] + 1, 413)):

@@ -99,9 +99,42 @@ def test_mentions_are_kept_in_order_once_each(anna, ben, carla, group):
     assert anna.send(group, "Hello", mentions=[carla.name, ben.name, carla.name])["mentions"] == [carla.name, ben.name]
 
 
+def test_what_the_application_adds_comes_back_without_white_space_to_everyone(anna, ben, group):
+    extra = '{ "card":\t{"price" : 1.50,\n"text":"a \\"b\\" \\u00e9 ü"} ,"n":[1,-0E+9,null],"":{} }'
+    id, path = new_id(), f"/v1/conversations/{group}/messages"
+    body = f'{{"id":"{id}","text":"Look","extra":{extra}}}'.encode()
+    sent = anna.post(path, body)
+    assert sent.status_code == 201
+    kept = '"extra":{"card":{"price":1.50,"text":"a \\"b\\" \\u00e9 ü"},"n":[1,-0E+9,null],"":{}}'
+    assert kept in sent.text
+    for person in (anna, ben):
+        for at in (path, f"{path}/{id}", f"/v1/conversations/{group}/changes"):
+            assert kept in person.get(at).text
+    assert (repeated := anna.post(path, body)).status_code == 200 and repeated.json() == sent.json()
+    for other in (None, {}, {"card": 1}):
+        assert send(anna, group, id=id, text="Look", extra=other).status_code == 409
+    message = f"{path}/{id}"
+    assert kept in anna.http.patch(message, json={"text": "Look here"}).text, "an edit leaves it"
+    assert anna.http.delete(message, params={"scope": "everyone"}).status_code == 204
+    assert "extra" not in ben.get(message).json()
+
+
+def test_what_the_application_adds_is_for_any_message_of_a_batch(anna, ben, group):
+    other = anna.group(ben)
+    extras = [None, {"a": 1}, None, {}]
+    batch = [
+        {"conversationId": conversation, "id": new_id(), "text": f"{number}", "extra": extra}
+        for number, (conversation, extra) in enumerate(zip([group, group, other, other], extras))
+    ]
+    results = anna.post("/v1/messages:batch", {"messages": batch}).json()["results"]
+    assert [result["status"] for result in results] == [201] * 4
+    assert [result["message"].get("extra") for result in results] == extras
+
+
 def test_null_is_the_same_as_leaving_a_field_out(anna, group):
-    message = anna.send(group, "Hello", replyTo=None, mentions=None, sentAt=None, attachments=None)
+    message = anna.send(group, "Hello", replyTo=None, mentions=None, sentAt=None, attachments=None, extra=None)
     assert (message["kind"], message["mentions"]) == ("text", [])
+    assert "extra" not in message
 
 
 WRONG = {
@@ -136,6 +169,9 @@ WRONG = {
     "attachments a list of ids": {"attachments": [UNKNOWN]},
     "an attachment without an id": {"attachments": [{"name": "a.pdf"}]},
     "an attachment with an id in upper case": {"attachments": [{"id": UNKNOWN.upper()}]},
+    "extra a list": {"extra": []},
+    "extra a string": {"extra": "{}"},
+    "extra a number": {"extra": 1},
     "an attachment twice": {"attachments": [{"id": UNKNOWN}, {"id": UNKNOWN}]},
 }
 

@@ -121,6 +121,31 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(throws: Problem(.tooLarge, "attachments: at most 10 files")) { try media(80, "") }
     }
 
+    @Test("the application's own JSON is an object, kept as it is but for white space between its parts, within bounds")
+    func extra() throws {
+        func extra(_ json: String) throws -> String {
+            try Array(#"{"id":"\#(id)","text":"x","extra":\#(json)}"#.utf8).withUnsafeBytes { bytes in
+                Result { () throws(Problem) in
+                    let fields = try MessageFields(bytes, limits: ClientLimits(), now: now)
+                    #expect(fields.isPlain == fields.extra.isEmpty)
+                    return String(decoding: fields.extra, as: UTF8.self)
+                }
+            }.get()
+        }
+        #expect(try extra("null").isEmpty)
+        #expect(try extra("{}") == "{}")
+        #expect(try extra("{ \"a b\" :\n[1.50, \"\\\" \\\\\" ,\t-0E+9],\r\"é\":null}") == #"{"a b":[1.50,"\" \\",-0E+9],"é":null}"#)
+        for other in ["[]", "1", "\"x\"", "true"] { #expect(throws: Problem.self) { try extra(other) } }
+        let text = String(repeating: "é", count: ContractLimits.messageExtraBytes / 2 - 4)
+        #expect(try extra(#"{"a":"\#(text)"}"#).utf8.count == ContractLimits.messageExtraBytes)
+        #expect(throws: Problem(.tooLarge, "extra: at most 4096 bytes")) { try extra(#"{"a":"\#(text)x"}"#) }
+        func nested(_ levels: Int) -> String {
+            String(repeating: #"{"a":"#, count: levels - 1) + "{}" + String(repeating: "}", count: levels - 1)
+        }
+        #expect(try extra(nested(16)) == nested(16))
+        #expect(throws: Problem(.tooLarge, "extra: at most 16 levels")) { try extra(nested(17)) }
+    }
+
     private func tooLarge(_ field: String) -> Problem {
         let limits = ClientLimits()
         return field == "text"

@@ -159,6 +159,11 @@ private func describe(_ record: ImportRecord) -> String {
                 "attachments",
                 #"{"type":"message",\#(head),"attachments":[{"id":"\#(first)","name":"","type":"a/b","size":1}]}"#
             ),
+            ("extra", #"{"type":"message",\#(head),"extra":[]}"#),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","deletedAt":"2020-01-01T00:00:00Z","extra":{}}"#
+            ),
             (
                 "text",
                 #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","attachments":[]}"#

@@ -347,7 +347,7 @@ private func send(_ number: Int, user: String = "anna") -> String {
     @Reactor private func attached(in ingest: TestIngest) -> [[String]] {
         ingest.waiting[0].fields.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes), files: [[String]] = []
-            try? SendMessages(from: &reader, withAttachments: true).forEachMessage { message in
+            try? SendMessages(from: &reader, .attachments).forEachMessage { message in
                 files.append([])
                 message.attachments.forEach {
                     files[files.count - 1].append("\($0.verdict) \(String(decoding: $0.descriptor, as: UTF8.self))")

@@ -34,7 +34,8 @@ struct ImportTests {
     /// A record that owns its texts.
     private enum Line {
         case conversation(ImportRecord.Conversation)
-        case message(MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "")
+        case message(
+            MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "", extra: String = "")
         case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
         case tapback(MessageID, UserID, String, Timestamp)
         case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
@@ -44,13 +45,13 @@ struct ImportTests {
         func write(to buffer: inout ByteBuffer) {
             switch self {
             case .conversation(let record): ImportRecord.conversation(record).write(to: &buffer)
-            case .message(let id, let sender, let texts, let parent, let attachments):
-                let bytes = texts.map { Array($0.0.utf8) } + [Array(attachments.utf8)]
+            case .message(let id, let sender, let texts, let parent, let attachments, let extra):
+                let bytes = texts.map { Array($0.0.utf8) } + [Array(attachments.utf8), Array(extra.utf8)]
                 Self.withBuffers(bytes) { buffers in
                     let message = ImportRecord.Message(
                         id: id, sender: sender, replyTo: parent, createdAt: texts[0].1, deletedAt: nil,
                         texts: zip(buffers, texts).map { ImportRecord.Message.Text($0, at: $1.1) },
-                        attachments: buffers[texts.count])
+                        attachments: buffers[texts.count], extra: buffers[texts.count + 1])
                     ImportRecord.message(message).write(to: &buffer)
                 }
             case .deleted(let id, let sender, let at, let deletedAt):
@@ -104,15 +105,18 @@ struct ImportTests {
         try await body(store)
     }
 
-    @Test("attachments are imported as they are, with and without a text, kept by an edit, and exported byte for byte")
+    @Test(
+        "attachments and what the application adds are imported as they are, kept by an edit, and exported byte for byte")
     @Reactor func attachments() async throws {
         try await withStore { store in
             let files = #"[{"id":"\#(first)","name":"a.pdf","type":"application/pdf","size":7}]"#
             let bare = Line.message(first, alice, [("", minute(1))], attachments: files)
             let edited = Line.message(
-                second, bob, [("", minute(2)), ("words", minute(4))], replyTo: first, attachments: files)
-            #expect(
-                try await bring([opening, bare, edited, text(third, bob, "x", 3)], to: store) == [200, 200, 200, 200])
+                second, bob, [("", minute(2)), ("words", minute(4))], replyTo: first, attachments: files, extra: "{}")
+            let plain = Line.message(third, bob, [("x", minute(3))], extra: #"{"n":1.0}"#)
+            #expect(try await bring([opening, bare, edited, plain], to: store) == [200, 200, 200, 200])
+            let without = Line.message(third, bob, [("x", minute(3))])
+            #expect(try await bring([plain, without], to: store) == [200, 409])
             let other = Line.message(first, alice, [("", minute(1))], attachments: "[]")
             #expect(try await bring([bare, other, text(first, alice, "x", 1)], to: store) == [200, 409, 409])
             #expect(try await bring([.end], to: store) == [200])
@@ -130,11 +134,14 @@ struct ImportTests {
                 var reader = ByteReader(bytes), found: [String] = []
                 try ExportPage(from: &reader).forEachRecord { _, record in
                     guard case .message(let message) = record else { return }
-                    found.append("\(message.texts.count) \(String(decoding: message.attachments, as: UTF8.self))")
+                    found.append(
+                        "\(message.texts.count) \(String(decoding: message.attachments, as: UTF8.self))"
+                            + String(decoding: message.extra, as: UTF8.self))
                 }
                 return found
             }
-            #expect(exported == ["1 \(files)", "2 \(files)", "1 "])
+            #expect(exported == ["1 \(files)", "2 \(files){}", #"1 {"n":1.0}"#])
+            #expect(history?.field("messages", "1", "extra") != nil && json.contains(#""extra":{"n":1.0}"#))
         }
     }
 

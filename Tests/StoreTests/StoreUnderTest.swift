@@ -289,6 +289,7 @@ final class StoreUnderTest {
         var replyTo: MessageID?
         var mentions = ""
         var files: [File] = []
+        var extra = ""
     }
 
     /// A file that a message is to carry, as media describes it.
@@ -336,14 +337,16 @@ final class StoreUnderTest {
     }
 
     func sendAll(_ drafts: [Draft], from sender: String, to conversation: ConversationID) async -> [Reply] {
-        let haveFiles = drafts.contains { !$0.files.isEmpty }
-        let raw = await ask(haveFiles ? .sendWithAttachments : .sendMessages, in: conversation.slot) { buffer in
+        let haveFiles = drafts.contains { !$0.files.isEmpty }, haveExtra = drafts.contains { !$0.extra.isEmpty }
+        let kind: StoreRequestKind = haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
+        let raw = await ask(kind, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
             for draft in drafts {
                 Self.write(draft, to: &buffer)
-                guard haveFiles else { continue }
+                guard haveFiles || haveExtra else { continue }
                 buffer.append(UInt8(draft.files.count))
                 for file in draft.files { file.write(to: &buffer) }
+                if haveExtra { Array(draft.extra.utf8).withUnsafeBytes { buffer.append(long: $0) } }
             }
         }
         return (raw?.payload ?? []).withUnsafeBytes { bytes in

@@ -217,6 +217,8 @@ class History:
         mentions = [user.name for user in self.random.sample(self.people, self.random.choice((0, 0, 1, 2)))]
         files = await self.some_files(actor)
         body = {"id": id, "text": self.text(), "mentions": mentions} | ({"replyTo": parent.id} if parent else {})
+        if self.random.random() < 0.2:
+            body["extra"] = self.random.choice(({}, {"label": self.words(), "n": [1, None]}))
         if files:
             body["attachments"] = [{"id": file.id} for file in files]
             body = body if self.random.random() < 0.5 else {key: body[key] for key in body if key != "text"}
@@ -277,7 +279,7 @@ class History:
         await self.happened(
             conversation, "message.created", actor, id=body["id"], text=body.get("text", ""),
             replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
-            sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files],
+            sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
         )  # fmt: skip
         for file in files:
             file.messages.append((conversation, body["id"]))

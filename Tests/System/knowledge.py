@@ -50,6 +50,7 @@ class Message:
     """Position, kind and time, by user."""
     files: list[dict] = field(default_factory=list)
     """What it carries, as messages show it."""
+    extra: dict | None = None
 
 
 class World:
@@ -182,7 +183,7 @@ class World:
         self.messages[about["id"]] = Message(
             about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
-            fact.seq, files=about.get("files", []),
+            fact.seq, files=about.get("files", []), extra=about.get("extra"),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -420,6 +421,7 @@ class Knowledge:
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
+            | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
             | ({"event": message.event} if message.event else {})
             | (
                 {"replyTo": {"messageId": message.parent, "seq": world.messages[message.parent].seq}}

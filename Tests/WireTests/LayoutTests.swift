@@ -377,7 +377,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                     NewMessage(
                         id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
                         attachments: list
-                    ).write(to: &buffer, withAttachments: true)
+                    ).write(to: &buffer, .attachments)
                 }
             }
         }
@@ -396,11 +396,46 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
     }
 
+    @Test("messages with the application's own JSON have their golden bytes")
+    func extras() throws {
+        let extra = #"{"a":1}"#, text = "hi", none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let bytes = Array(extra.utf8).withUnsafeBytes { extra in
+            Array(text.utf8).withUnsafeBytes { text in
+                written { buffer in
+                    SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+                    for extra in [extra, none] {
+                        NewMessage(
+                            id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: text,
+                            extra: extra
+                        ).write(to: &buffer, .whole)
+                    }
+                }
+            }
+        }
+        let plain =
+            "0189000000007000800000000000aaaa" + "0000000000000001" + String(repeating: "0", count: 32 + 4) + "00000002"
+            + hex(text.utf8) + "00"
+        let head = "018900000000700080000000000000c5" + "05616c696365" + "0002"
+        #expect(hex(bytes) == head + plain + "00000007" + hex(extra.utf8) + plain + "00000000")
+        func extras(_ bytes: some Collection<UInt8>) throws -> [String] {
+            try Array(bytes).withUnsafeBytes { raw in
+                var reader = ByteReader(raw), extras: [String] = []
+                try SendMessages(from: &reader, .whole).forEachMessage {
+                    extras.append(String(decoding: $0.extra, as: UTF8.self))
+                    #expect($0.isPlain == $0.extra.isEmpty)
+                }
+                return extras
+            }
+        }
+        #expect(try extras(bytes) == [extra, ""])
+        for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try extras(bytes.prefix(length)) } }
+    }
+
     /// The attachments of each message of a `sendWithAttachments`.
     private func counts(_ bytes: ArraySlice<UInt8>) throws -> [Int] {
         try Array(bytes).withUnsafeBytes { raw in
             var reader = ByteReader(raw), counts: [Int] = []
-            try SendMessages(from: &reader, withAttachments: true).forEachMessage {
+            try SendMessages(from: &reader, .attachments).forEachMessage {
                 counts.append($0.attachments.count)
             }
             return counts

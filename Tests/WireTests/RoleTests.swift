@@ -23,6 +23,7 @@ import Wire
             endDevices            ingest
             noteDevice                                   fanout
             suspendUser           ingest
+            sendWhole             ingest
             listConversations     ingest
             conversation          ingest
             members               ingest

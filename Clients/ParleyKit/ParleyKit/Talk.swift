@@ -84,11 +84,14 @@ public struct Talk: Sendable, Identifiable {
     // MARK: Writing. Each returns when it is stored, not when the server answers.
 
     /// Sends a message. Messages of a conversation arrive in the order of writing.
+    ///
+    /// - Parameter extra: the application's own fields, at most 4 KiB as JSON. The text is what they are to a client that does
+    ///   not know them.
     @discardableResult
     public func send(
-        _ text: String, replyTo parent: MessageID? = nil, mentions: [UserID] = []
+        _ text: String, replyTo parent: MessageID? = nil, mentions: [UserID] = [], extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
-        try await engine.send(text, replyTo: parent, mentions: mentions, in: id)
+        try await engine.send(text, replyTo: parent, mentions: mentions, extra: extra, in: id)
     }
 
     /// Sends files, with a text or without. They are copied before this returns, so that the originals may vanish; they are
@@ -96,9 +99,10 @@ public struct Talk: Sendable, Identifiable {
     /// wait for it.
     @discardableResult
     public func send(
-        _ text: String? = nil, attachments: [LocalFile], replyTo parent: MessageID? = nil, mentions: [UserID] = []
+        _ text: String? = nil, attachments: [LocalFile], replyTo parent: MessageID? = nil, mentions: [UserID] = [],
+        extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
-        try await engine.send(text ?? "", attachments, replyTo: parent, mentions: mentions, in: id)
+        try await engine.send(text ?? "", attachments, replyTo: parent, mentions: mentions, extra: extra, in: id)
     }
 
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.

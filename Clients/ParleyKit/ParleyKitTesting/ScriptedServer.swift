@@ -461,11 +461,13 @@ extension ScriptedServer {
     private mutating func send(
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
-        guard case .send(let text, let parent, let mentions, let sentAt) = row.write, let message = row.message else {
+        guard case .send(let text, let parent, let mentions, let sentAt, let extra) = row.write,
+            let message = row.message
+        else {
             preconditionFailure("a send names its message")
         }
         if let known = rooms[id]!.messages[message] {
-            guard known[0].senderId == user, known[0].text == text || known.count > 1 else {
+            guard known[0].senderId == user, (known[0].text, known[0].extra) == (text, extra) || known.count > 1 else {
                 return .failure(Problem(.conflict, "id"))
             }
             return .success(.message(known.last!))
@@ -492,7 +494,7 @@ extension ScriptedServer {
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
             kind: parent == nil ? .text : .reply, text: text.isEmpty ? nil : text, sentAt: sentAt, createdAt: now,
-            replyTo: reference, mentions: mentions, attachments: attachments)
+            replyTo: reference, mentions: mentions, attachments: attachments, extra: extra)
         rooms[id]!.messages[message] = [stored]
         announce(seq, of: id)
         return .success(.message(stored))
@@ -891,6 +893,7 @@ extension Message {
     fileprivate mutating func bury() {
         text = nil
         attachments = nil
+        extra = nil
         deletedForEveryone = true
         deletedAt = createdAt
         tapbacks = []

@@ -25,8 +25,11 @@ package struct HTTPForm: Hashable, Sendable {
 
     init(_ method: Method, _ path: String, _ body: some Encodable, idempotencyKey: UUIDBytes? = nil) {
         self.init(method, path, idempotencyKey: idempotencyKey)
-        // The contract's types always encode.
-        self.body = try? JSONEncoder().encode(body)
+        // The contract's types always encode. A repetition has to be the same to the byte, so the application's own keys are
+        // in order.
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        self.body = try? encoder.encode(body)
     }
 }
 
@@ -177,12 +180,14 @@ extension OutboxCall {
 
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
-        guard let message, case .send(let text, let parent, let mentions, let sentAt) = write else { return nil }
+        guard let message, case .send(let text, let parent, let mentions, let sentAt, let extra) = write else {
+            return nil
+        }
         let attachments = files.compactMap { $0.mediaId.map(RequestBody.AttachmentReference.init) }
         return .init(
             id: message, text: text.isEmpty && !attachments.isEmpty ? nil : text,
             attachments: attachments.isEmpty ? nil : attachments, replyTo: parent,
-            mentions: mentions.isEmpty ? nil : mentions, sentAt: sentAt)
+            mentions: mentions.isEmpty ? nil : mentions, extra: extra, sentAt: sentAt)
     }
 
     fileprivate var form: HTTPForm {

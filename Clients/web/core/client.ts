@@ -238,6 +238,8 @@ export interface SendOptions {
   mentions?: UserId[];
   /** With them the text may be empty. */
   files?: NewFile[];
+  /** The application's own, at most 4 KiB as JSON. The text is what it is to a client that does not know it. */
+  extra?: Record<string, unknown>;
 }
 
 export interface ParleyClient {

@@ -72,7 +72,7 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
-  const { text, replyTo, mentions, sentAt, files } = write;
+  const { text, replyTo, mentions, sentAt, files, extra } = write;
   const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
   // Beside files there may be no text, but none that is empty.
   return {
@@ -82,6 +82,7 @@ function newMessage({ messageId: id, write }: NewWrite) {
     mentions: mentions.length ? mentions : undefined,
     sentAt,
     attachments,
+    extra,
   };
 }
 

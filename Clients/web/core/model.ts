@@ -29,6 +29,8 @@ export interface Message {
   mentions: UserId[];
   /** In the sender's order; then `text` may be null. */
   attachments?: Attachment[];
+  /** The application's own. */
+  extra?: Record<string, unknown>;
   status?: DeliveryStatus;
   dateDelivered?: Time;
   dateRead?: Time;
@@ -282,6 +284,7 @@ export interface Limits {
   textBytes: number;
   titleCharacters: number;
   mentionsPerMessage: number;
+  messageExtraBytes?: number;
   membersPerRequest: number;
   editWindowSeconds: number;
   /** Where the WebSocket is, if not at the page's own origin. */

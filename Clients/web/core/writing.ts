@@ -48,10 +48,11 @@ export class Writing {
     return sent;
   }
 
-  private async sendNow(id: Id, text: string, sentAt: Time, { replyTo, mentions = [], files = [] }: SendOptions) {
+  private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
+    const { replyTo, mentions = [], files = [], extra } = options;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept }, id, messageId);
+    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept, extra }, id, messageId);
     return messageId;
   }
 

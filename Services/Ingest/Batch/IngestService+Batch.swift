@@ -18,9 +18,9 @@ extension IngestService {
             // The body is counted once, with the first group.
             let size = number == 0 ? body.count : 0
             let fields = group.positions.lazy.compactMap { messages[$0] }
-            guard !fields.contains(where: \.hasAttachments) else {
+            guard fields.allSatisfy(\.isPlain) else {
                 send(
-                    MessagesWithAttachments(fields, to: group.conversation, by: user), in: group.conversation.slot,
+                    WholeMessages(fields, to: group.conversation, by: user), in: group.conversation.slot,
                     of: user, size: size, weight: group.positions.count, exchange,
                     completion: { batch.receive($0, for: number) })
                 continue

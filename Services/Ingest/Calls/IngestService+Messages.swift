@@ -9,9 +9,9 @@ extension IngestService {
         _ body: UnsafeRawBufferPointer, to conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let message = try MessageFields(body, limits: limits, now: .now)
-        guard !message.hasAttachments else {
+        guard message.isPlain else {
             return send(
-                MessagesWithAttachments([message], to: conversation, by: user), in: conversation.slot, of: user,
+                WholeMessages([message], to: conversation, by: user), in: conversation.slot, of: user,
                 size: body.count, weight: nil, exchange, completion: { exchange.forwardOnly($0) })
         }
         request(

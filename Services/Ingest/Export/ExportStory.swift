@@ -356,6 +356,7 @@ extension ByteBuffer {
         if let text = message.texts.last, !text.text.isEmpty { append(key: "text", utf8: text.text) }
         append(key: "replyTo", json: message.replyTo)
         if !message.attachments.isEmpty { append(key: "attachments", encoded: message.attachments) }
+        if !message.extra.isEmpty { append(key: "extra", encoded: message.extra) }
         append(key: "createdAt", json: time)
         if message.texts.count > 1 {
             append(key: "revisions")

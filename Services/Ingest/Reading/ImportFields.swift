@@ -26,6 +26,8 @@ struct ImportFields {
         let texts: [Revision]
         /// A JSON array; empty for none.
         let attachments: [UInt8]
+        /// A JSON object; empty for none.
+        let extra: [UInt8]
     }
 
     /// A text of a message, and since when it was that.
@@ -78,14 +80,17 @@ struct ImportFields {
             ends.append(texts.count)
         }
         texts.withUnsafeBytes { bytes in
+            let texts = zip([0] + ends, zip(ends, message.texts)).map { start, part in
+                ImportRecord.Message.Text(UnsafeRawBufferPointer(rebasing: bytes[start..<part.0]), at: part.1.at)
+            }
             message.attachments.withUnsafeBytes { attachments in
-                let record = ImportRecord.Message(
-                    id: message.id, sender: message.sender, replyTo: message.replyTo, createdAt: message.createdAt,
-                    deletedAt: message.deletedAt,
-                    texts: zip([0] + ends, zip(ends, message.texts)).map { start, part in
-                        .init(UnsafeRawBufferPointer(rebasing: bytes[start..<part.0]), at: part.1.at)
-                    }, attachments: attachments)
-                ImportRecord.message(record).write(to: &buffer)
+                message.extra.withUnsafeBytes { extra in
+                    let record = ImportRecord.Message(
+                        id: message.id, sender: message.sender, replyTo: message.replyTo,
+                        createdAt: message.createdAt, deletedAt: message.deletedAt, texts: texts,
+                        attachments: attachments, extra: extra)
+                    ImportRecord.message(record).write(to: &buffer)
+                }
             }
         }
     }
@@ -103,6 +108,7 @@ struct ImportFields {
         private var text: JSONString?
         private var replyTo: MessageID?
         private var attachments: [UInt8] = []
+        private var extra: UnsafeRawBufferPointer?
         private var revisions: [Revision]?
         private var deletedAt: Timestamp?
         private var subject: MessageID?
@@ -114,7 +120,7 @@ struct ImportFields {
 
         private static let keys: JSONKeys = [
             "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
-            "attachments", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
+            "attachments", "extra", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
             "throughMessageId",
         ]
 
@@ -141,6 +147,7 @@ struct ImportFields {
             case "text": text = try reader.slice()
             case "replyTo": replyTo = MessageID(try reader.wellFormedUUID())
             case "attachments": attachments = try reader.importedAttachments()
+            case "extra": extra = try reader.encodedObject()
             case "revisions": revisions = try reader.revisions()
             case "deletedAt": deletedAt = try reader.timeForDisplay()
             case "messageId": subject = MessageID(try reader.wellFormedUUID())
@@ -193,14 +200,14 @@ struct ImportFields {
             return Message(
                 id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
                 createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits),
-                attachments: attachments)
+                attachments: attachments, extra: try MessageFields.checked(extra: extra))
         }
 
         /// All texts of a message in their order; none of a deleted one.
         private func texts(since createdAt: Timestamp, _ limits: ClientLimits) throws(Problem) -> [Revision] {
             if let deletedAt {
-                guard text == nil, revisions == nil, attachments.isEmpty else {
-                    throw Problem(.invalid, "text: a deleted message has none, and no attachments")
+                guard text == nil, revisions == nil, attachments.isEmpty, extra == nil else {
+                    throw Problem(.invalid, "text: a deleted message has none, no attachments and no extra")
                 }
                 guard deletedAt >= createdAt else { throw Problem(.invalid, "deletedAt: is before createdAt") }
                 return []

@@ -3,8 +3,8 @@ import JSON
 import Models
 import Wire
 
-/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, sentAt?}`, in a batch with
-/// `conversationId`.
+/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, extra?, sentAt?}`, in a
+/// batch with `conversationId`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
@@ -13,6 +13,8 @@ struct MessageFields {
     /// Nil only beside attachments.
     private let text: JSONString?
     private let attachments: [MediaID]
+    /// Encoded; empty for none.
+    let extra: [UInt8]
     private let replyTo: MessageID?
     private let mentions: [UInt8]
     private let sentAt: Timestamp
@@ -36,18 +38,20 @@ struct MessageFields {
         self.id = id
         text = fields.text
         attachments = fields.attachments
+        extra = try Self.checked(extra: fields.extra)
         conversation = fields.conversation
         replyTo = fields.replyTo
         mentions = Self.joined(fields.mentions)
         sentAt = fields.sentAt ?? now
     }
 
-    var hasAttachments: Bool { !attachments.isEmpty }
+    /// Whether it has nothing but what is in a `sendMessages` request.
+    var isPlain: Bool { attachments.isEmpty && extra.isEmpty }
 
     /// What the message is to carry.
     var media: MessageMedia { MessageMedia(id, attachments) }
 
-    /// Writes the message in the layout of `NewMessage`, up to its attachments.
+    /// Writes the message in the layout of `NewMessage.Parts.text`.
     func write(to buffer: inout ByteBuffer) {
         guard let text else { return write(UnsafeRawBufferPointer(start: nil, count: 0), to: &buffer) }
         text.withBytes { write($0, to: &buffer) }
@@ -66,6 +70,12 @@ struct MessageFields {
         guard Set(attachments).count == attachments.count else {
             throw Problem(.invalid, "attachments: must name each file once")
         }
+    }
+
+    static func checked(extra: UnsafeRawBufferPointer?) throws(Problem) -> [UInt8] {
+        guard let extra else { return [] }
+        try check(extra: extra, atMost: ContractLimits.messageExtraBytes)
+        return compact(extra)
     }
 
     static func check(_ text: JSONString, _ limits: ClientLimits, mayBeBlank: Bool = false) throws(Problem) {
@@ -92,10 +102,11 @@ struct MessageFields {
         var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
+        var extra: UnsafeRawBufferPointer?
         var sentAt: Timestamp?
 
         private static let keys: JSONKeys = [
-            "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments",
+            "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra",
         ]
 
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
@@ -114,6 +125,7 @@ struct MessageFields {
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()
             case "sentAt": sentAt = try reader.consumeNull() ? nil : try reader.timeForDisplay()
+            case "extra": extra = try reader.consumeNull() ? nil : try reader.encodedObject()
             case "attachments": attachments = try reader.consumeNull() ? [] : try reader.attachments()
             default: try reader.skip()
             }

@@ -63,20 +63,8 @@ struct ProfileFields {
     /// The application's own JSON as it was written, empty for none.
     func checkedExtra() throws(Problem) -> String {
         guard let extra else { return "" }
-        guard extra.count <= ContractLimits.profileExtraBytes else {
-            throw Problem(.tooLarge, "extra: at most \(ContractLimits.profileExtraBytes) bytes")
-        }
-        guard depth(of: extra) <= ContractLimits.profileExtraDepth else {
-            throw Problem(.tooLarge, "extra: at most \(ContractLimits.profileExtraDepth) levels")
-        }
+        try check(extra: extra, atMost: ContractLimits.profileExtraBytes)
         return String(decoding: extra, as: UTF8.self)
-    }
-}
-
-extension JSONReader {
-    fileprivate mutating func encodedObject() throws(JSONError) -> UnsafeRawBufferPointer {
-        guard try kind() == .object else { throw failure(.expected("an object")) }
-        return try encodedValue()
     }
 }
 
@@ -110,24 +98,4 @@ extension UInt8 {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
             || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
     }
-}
-
-/// The levels of arrays and objects in a valid value.
-private func depth(of json: UnsafeRawBufferPointer) -> Int {
-    var (depth, deepest, isInString, isEscaped) = (0, 0, false, false)
-    for byte in json {
-        if isInString {
-            if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
-            isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-        } else {
-            switch byte {
-            case UInt8(ascii: "\""): isInString = true
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            default: break
-            }
-            deepest = max(deepest, depth)
-        }
-    }
-    return deepest
 }

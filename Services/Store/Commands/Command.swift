@@ -37,8 +37,9 @@ struct Command {
         trace = entry.trace
         action =
             switch kind {
-            case .sendMessages, .sendWithAttachments:
-                .send(try Send(from: &reader, withAttachments: kind == .sendWithAttachments))
+            case .sendMessages: .send(try Send(from: &reader, .text))
+            case .sendWithAttachments: .send(try Send(from: &reader, .attachments))
+            case .sendWhole: .send(try Send(from: &reader, .whole))
             case .readMoved: .read(try ReadPositions(from: &reader))
             default: .step(try BatchSteps.decode(kind, &reader))
             }
@@ -85,8 +86,8 @@ extension Command.Action {
 }
 
 extension Command.Send {
-    fileprivate init(from reader: inout ByteReader, withAttachments: Bool) throws(WireError) {
-        let request = try SendMessages(from: &reader, withAttachments: withAttachments)
+    fileprivate init(from reader: inout ByteReader, _ parts: NewMessage.Parts) throws(WireError) {
+        let request = try SendMessages(from: &reader, parts)
         var messages: [NewMessage] = []
         messages.reserveCapacity(request.count)
         try request.forEachMessage { messages.append($0) }

@@ -204,6 +204,7 @@ extension MessageFields {
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }
         mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions
         attachments = created.isDeleted || item.message.attachments.isEmpty ? nil : .sent(item.message.attachments)
+        extra = created.isDeleted || item.message.extra.isEmpty ? nil : item.message.extra
         sentAt = item.message.sentAt
         createdAt = created.createdAt
         deletedAt = created.isDeleted ? created.createdAt : nil

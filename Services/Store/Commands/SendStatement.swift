@@ -45,8 +45,8 @@ enum SendStatement {
     static func add(
         to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout, answersAttachments: Bool
     ) {
-        if let item = items.first, !item.message.attachments.isEmpty {
-            return SendAttachmentsStatement.add(to: &batch, item, answersAttachments: answersAttachments)
+        if let item = items.first, !item.message.isPlain {
+            return SendWholeStatement.add(to: &batch, item, answersAttachments: answersAttachments)
         }
         if SendOneStatement.fits(items) { return SendOneStatement.add(to: &batch, items[items.startIndex]) }
         batch.execute(statement) { parameters, input in

@@ -14,6 +14,7 @@ enum ImportMessagesStatement {
         let latestTimes: Parameter<[Timestamp]>
         let parents: Parameter<[MessageID?]>
         let attachments: Parameter<[UnsafeRawBufferPointer?]>
+        let extras: Parameter<[UnsafeRawBufferPointer?]>
         let eventPlaces: Parameter<[Int64]>
         let eventSteps: Parameter<[Int16]>
         let eventTimes: Parameter<[Timestamp]>
@@ -64,6 +65,7 @@ enum ImportMessagesStatement {
             parameters.set(input.parents, to: messages.lazy.map(\.replyTo))
             parameters.set(
                 input.attachments, to: messages.lazy.map { $0.attachments.isEmpty ? nil : $0.attachments })
+            parameters.set(input.extras, to: messages.lazy.map { $0.extra.isEmpty ? nil : $0.extra })
             parameters.set(input.eventPlaces, to: events.lazy.map { Int64($0.place) })
             parameters.set(input.eventSteps, to: events.lazy.map { Int16($0.step) })
             parameters.set(input.eventTimes, to: events.lazy.map(\.at))

@@ -31,6 +31,8 @@ struct MessageFields {
     /// User names, separated by commas.
     var mentions: UnsafeRawBufferPointer
     var attachments: Attachments?
+    /// The application's own JSON.
+    var extra: UnsafeRawBufferPointer?
     var sentAt: Timestamp
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -123,6 +125,7 @@ extension ByteBuffer {
             list.writeJSON(to: &self)
         case nil: break
         }
+        if let extra = message.extra { append(key: "extra", encoded: extra) }
     }
 
     private mutating func append(bareReferenceTo parent: MessageFields.Parent) {

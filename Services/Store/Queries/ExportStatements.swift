@@ -85,6 +85,7 @@ enum ExportStatements {
         let deletedAt: Column<Timestamp?>
         let tapback: Column<String?>
         let attachments: Column<UnsafeRawBufferPointer?>
+        let extra: Column<UnsafeRawBufferPointer?>
         let body: Column<UnsafeRawBufferPointer?>
         let bodyAt: Column<Timestamp?>
     }

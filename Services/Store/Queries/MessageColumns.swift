@@ -18,6 +18,7 @@ struct MessageColumns: NamedFields {
     let replyTo: Column<MessageID?>
     let replySeq: Column<Int64>
     let attachments: Column<UnsafeRawBufferPointer?>
+    let extra: Column<UnsafeRawBufferPointer?>
 }
 
 /// The columns of {plain_message}.
@@ -54,6 +55,7 @@ extension MessageFields {
         text = row[columns.body]
         mentions = row[columns.mentions] ?? UnsafeRawBufferPointer(start: nil, count: 0)
         attachments = row[columns.attachments].map { .stored($0) }
+        extra = row[columns.extra]
         sentAt = row[columns.sentAt]
         createdAt = row[columns.createdAt]
         editedAt = row[columns.editedAt]

@@ -194,6 +194,7 @@ private struct ExportRows {
             .init(
                 id: id, sender: row[columns.actorId], replyTo: row[columns.replyTo], createdAt: row[columns.at],
                 deletedAt: row[columns.deletedAt], texts: texts,
-                attachments: row[columns.attachments] ?? UnsafeRawBufferPointer(start: nil, count: 0)))
+                attachments: row[columns.attachments] ?? .init(start: nil, count: 0),
+                extra: row[columns.extra] ?? .init(start: nil, count: 0)))
     }
 }

@@ -28,6 +28,7 @@
 -- > deleted_at    timestamptz or NULL
 -- > tapback       text        or NULL
 -- > attachments   text        JSON array, or NULL
+-- > extra         text        JSON object, or NULL
 -- > body          text        or NULL
 -- > body_at       timestamptz or NULL
 WITH {stays_of_reader},
@@ -56,7 +57,7 @@ read AS MATERIALIZED (
     SELECT CASE WHEN count(*) < {ExportStatements.rowsPerPage} THEN :through ELSE max(f.seq) - 1 END AS through FROM found f
 ),
 judged AS MATERIALIZED (
-    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.body, t.edited_at, t.created_at,
+    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.extra, t.body, t.edited_at, t.created_at,
         CASE f.kind
             WHEN {ChangeKind.messageCreated} THEN t.kind <> {MessageKind.system} AND t.is_visible
             WHEN {ChangeKind.tapbackSet} THEN t.is_visible
@@ -71,7 +72,8 @@ judged AS MATERIALIZED (
               AND r.user_id = f.actor_id AND (r.seq = f.seq OR r.seq = 0 AND r.at = f.at)
         ) END AS tapback
     FROM found f LEFT JOIN LATERAL (
-        SELECT m.changed_seq, m.deleted_at, m.kind, CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments, m.body, m.edited_at, m.created_at,
+        SELECT m.changed_seq, m.deleted_at, m.kind, CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
+            CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra, m.body, m.edited_at, m.created_at,
             :reader IS NULL OR m.sender_id = :reader OR (
                 SELECT true FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                 AND {is_not_hidden(seq => m.seq)} AS is_visible,
@@ -94,7 +96,7 @@ stale AS MATERIALIZED (
     WHERE j.is_shown AND j.changed_seq > :state AND (j.kind = {ChangeKind.messageCreated} OR j.tapback IS NULL)
 ),
 texts AS MATERIALIZED (
-    SELECT j.seq, t.came_seq, t.body, t.at, t.bytes, coalesce(octet_length(j.attachments), 0) AS file_bytes
+    SELECT j.seq, t.came_seq, t.body, t.at, t.bytes, coalesce(octet_length(j.attachments), 0) + coalesce(octet_length(j.extra), 0) AS other_bytes
     FROM view v, judged j, LATERAL (
         SELECT u.came_seq, u.body, u.at, octet_length(u.body) AS bytes,
             row_number() OVER (ORDER BY u.came_seq DESC) AS place,
@@ -119,7 +121,7 @@ texts AS MATERIALIZED (
 ),
 sizes AS MATERIALIZED (
     SELECT z.seq, sum(z.bytes) OVER (ORDER BY z.seq) - z.bytes AS before
-    FROM (SELECT t.seq, sum(t.bytes) + max(t.file_bytes) AS bytes FROM texts t GROUP BY t.seq) z
+    FROM (SELECT t.seq, sum(t.bytes) + max(t.other_bytes) AS bytes FROM texts t GROUP BY t.seq) z
 ),
 page AS MATERIALIZED (
     SELECT least(
@@ -128,7 +130,7 @@ page AS MATERIALIZED (
 )
 SELECT p.covered, p.covered = (SELECT s.seq - 1 FROM stale s) IS TRUE AS is_stale, v.stay_count, v.end_seq AS view_end,
     j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback,
-    j.attachments, t.body,
+    j.attachments, j.extra, t.body,
     t.at AS body_at
 FROM page p CROSS JOIN view v
 LEFT JOIN judged j ON j.is_shown AND j.seq <= p.covered

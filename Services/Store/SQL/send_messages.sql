@@ -1,4 +1,4 @@
--- Stores a run of messages without attachments: finds repetitions, checks membership and parents, gives each new message the next `seq` of
+-- Stores a run of messages that have nothing but texts: finds repetitions, checks membership and parents, gives each new message the next `seq` of
 -- its conversation, and tells what became of all of them.
 --
 -- PostgreSQL spends its time here on index lookups, on carrying rows from node to node, and on columns; so the statement
@@ -125,7 +125,7 @@ judged AS MATERIALIZED (
                 WHEN k.sender_id <> :senders[m.stream] THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
                     AND ((k.body, k.reply_to, array_to_string(k.mentions, ',')) IS DISTINCT FROM (m.body, m.reply_to, m.mentions)
-                        OR k.attachments IS NOT NULL)
+                        OR k.attachments IS NOT NULL OR k.extra IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k

@@ -1,6 +1,6 @@
 /// A JSON value of the application's own, which Parley carries without looking.
 ///
-/// Whole numbers of 64 bits are kept exactly, all others as a `Double` holds them.
+/// Whole numbers of 64 bits are kept exactly, all others as a `Double` holds them. What is no number becomes `null`.
 public enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -37,6 +37,7 @@ extension JSONValue: Codable {
         case .null: try container.encodeNil()
         case .bool(let bool): try container.encode(bool)
         case .integer(let integer): try container.encode(integer)
+        case .number(let number) where !number.isFinite: try container.encodeNil()
         case .number(let number): try container.encode(number)
         case .string(let string): try container.encode(string)
         case .array(let array): try container.encode(array)

@@ -36,6 +36,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var mentions: [UserID]
     /// At most 10, in the sender's order. Nil without any, and if it was deleted for everyone.
     public var attachments: [Attachment]?
+    /// The application's own fields, as its sender gave them. Nil without any, and if it was deleted for everyone.
+    public var extra: [String: JSONValue]?
 
     /// Only the sender sees the status, the dates and the counts.
     public var status: Open<DeliveryStatus>?
@@ -53,8 +55,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
-        status: DeliveryStatus = .none,
-        dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
+        extra: [String: JSONValue]? = nil, status: DeliveryStatus = .none, dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
     ) {
         self.id = id
@@ -75,6 +76,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.tapbackCounts = tapbackCounts
         self.mentions = mentions
         self.attachments = attachments
+        self.extra = extra
         self.status = status == .none ? nil : .known(status)
         self.dateDelivered = dateDelivered
         self.dateRead = dateRead

@@ -33,18 +33,21 @@ public enum RequestBody {
         /// The immediate parent.
         public var replyTo: MessageID?
         public var mentions: [UserID]?
+        /// The application's own fields, at most 4 KiB as JSON.
+        public var extra: [String: JSONValue]?
         /// The client's clock, for display only.
         public var sentAt: Timestamp?
 
         public init(
             id: MessageID, text: String?, attachments: [AttachmentReference]? = nil, replyTo: MessageID? = nil,
-            mentions: [UserID]? = nil, sentAt: Timestamp? = nil
+            mentions: [UserID]? = nil, extra: [String: JSONValue]? = nil, sentAt: Timestamp? = nil
         ) {
             self.id = id
             self.text = text
             self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
+            self.extra = extra
             self.sentAt = sentAt
         }
     }

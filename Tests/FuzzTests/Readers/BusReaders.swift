@@ -234,13 +234,14 @@ extension Reader {
         }
     }
 
-    private static let attachments = Reader("SendMessages with attachments", examples: [exampleAttachments]) { bytes in
+    private static let attachments = Reader("SendMessages, whole", examples: [exampleAttachments]) { bytes in
         var reader = ByteReader(bytes)
-        guard let request = try? SendMessages(from: &reader, withAttachments: true) else { return nil }
+        guard let request = try? SendMessages(from: &reader, .whole) else { return nil }
         var areInside = true
         do throws(WireError) {
             try request.forEachMessage { message in
                 message.attachments.forEach { areInside = areInside && bytes.contains($0.descriptor) }
+                areInside = areInside && bytes.contains(message.extra)
             }
             return areInside
         } catch {
@@ -259,8 +260,8 @@ extension Reader {
             guard let attachments = try? AttachmentList(from: &reader) else { preconditionFailure("a list of one") }
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             NewMessage(
-                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments
-            ).write(to: &buffer, withAttachments: true)
+                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments, extra: none
+            ).write(to: &buffer, .whole)
         }
     }
 
@@ -272,7 +273,7 @@ extension Reader {
             try request.forEachRecord { record in
                 guard case .message(let message) = record else { return }
                 areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
-                areInside = areInside && bytes.contains(message.attachments)
+                areInside = areInside && bytes.contains(message.attachments) && bytes.contains(message.extra)
                 // As the store passes it to the database.
                 _ = message.createdAt.postgresMicroseconds
             }
@@ -301,7 +302,7 @@ extension Reader {
             try page.forEachRecord { _, record in
                 guard case .message(let message) = record else { return }
                 areInside = areInside && message.texts.allSatisfy { bytes.contains($0.text) }
-                areInside = areInside && bytes.contains(message.attachments)
+                areInside = areInside && bytes.contains(message.attachments) && bytes.contains(message.extra)
             }
             return areInside
         } catch {
@@ -317,12 +318,17 @@ extension Reader {
     }
 
     private static let exampleRecords = written { buffer in
-        ImportRecords.writeHead(conversation, count: 5, to: &buffer)
+        ImportRecords.writeHead(conversation, count: 6, to: &buffer)
         Array("one".utf8).withUnsafeBytes { text in
             ImportRecord.message(
                 ImportRecord.Message(
                     id: message, sender: alice, replyTo: nil, createdAt: someTime, deletedAt: nil,
                     texts: [.init(text, at: someTime)], attachments: text)
+            ).write(to: &buffer)
+            ImportRecord.message(
+                ImportRecord.Message(
+                    id: message, sender: alice, replyTo: nil, createdAt: someTime, deletedAt: nil,
+                    texts: [.init(text, at: someTime)], extra: text)
             ).write(to: &buffer)
             ImportRecord.message(
                 ImportRecord.Message(

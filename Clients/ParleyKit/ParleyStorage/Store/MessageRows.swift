@@ -32,9 +32,9 @@ extension LocalStore {
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
-                tapback_counts, mentions, attachments, file_names)
+                tapback_counts, mentions, attachments, file_names, extra)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                ?21, ?22
+                ?21, ?22, ?23
             FROM conversations c
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -46,17 +46,18 @@ extension LocalStore {
                 parent_sender = coalesce(excluded.parent_sender, messages.parent_sender),
                 parent_preview = coalesce(excluded.parent_preview, messages.parent_preview),
                 tapback_counts = excluded.tapback_counts, mentions = excluded.mentions,
-                attachments = excluded.attachments, file_names = excluded.file_names
+                attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
-                excluded.change_seq = messages.change_seq AND messages.attachments IS NULL
-                AND excluded.attachments IS NOT NULL)
+                excluded.change_seq = messages.change_seq
+                AND (messages.attachments IS NULL AND excluded.attachments IS NOT NULL
+                    OR messages.extra IS NULL AND excluded.extra IS NOT NULL))
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
             message.text, message.sentAt, message.createdAt, message.editedAt, message.deletedTime,
             message.event?.kind, message.event?.userId, message.event?.title, message.replyTo?.messageId,
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
-            message.storedAttachments?.storedNames)
+            message.storedAttachments?.storedNames, message.storedExtra)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -115,6 +116,8 @@ extension Message {
     /// Of a tombstone nothing is kept, whatever came with it.
     fileprivate var storedAttachments: [Attachment]? { deletedForEveryone ? nil : attachments }
 
+    fileprivate var storedExtra: String? { deletedForEveryone ? nil : extra.map { String(json: $0) } }
+
     /// When it was deleted for everyone; its creation where the server does not say.
     fileprivate var deletedTime: Timestamp? { deletedForEveryone ? deletedAt ?? createdAt : nil }
 }
@@ -168,7 +171,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 23
+    static let messageColumns: Int32 = 24
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -180,7 +183,8 @@ extension LocalStore {
             deletedAt: row.optional(11, row.time), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
-            attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self))
+            attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),
+            extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self))
         message.kind = Open(row.text(6))
         return (message, row.integer(0))
     }

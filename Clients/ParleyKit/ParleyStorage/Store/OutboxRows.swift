@@ -137,8 +137,9 @@ extension LocalStore {
             if row.message == old {
                 try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
             }
-            if case .send(let text, old, let mentions, let sentAt) = row.write {
-                try replace(row.key, with: .send(text: text, replyTo: new, mentions: mentions, sentAt: sentAt))
+            if case .send(let text, old, let mentions, let sentAt, let extra) = row.write {
+                try replace(
+                    row.key, with: .send(text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra))
             }
         }
     }
@@ -225,7 +226,7 @@ extension LocalStore {
                 """
                 UPDATE messages SET
                     text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, attachments = NULL,
-                    file_names = NULL
+                    file_names = NULL, extra = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -360,8 +361,8 @@ extension PendingWrite {
     /// What this and a later write are together, if nobody has seen this one yet; nil if they stay apart.
     func joined(by later: PendingWrite) -> PendingWrite? {
         switch (self, later) {
-        case (.send(_, let parent, let mentions, let sentAt), .edit(let text)):
-            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt)
+        case (.send(_, let parent, let mentions, let sentAt, let extra), .edit(let text)):
+            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):
             later

@@ -3,7 +3,8 @@ import Models
 /// What the user did and the server has not answered yet. Stored as JSON: cases and fields are added, never renamed.
 package enum PendingWrite: Hashable, Sendable, Codable {
     /// Without a text it is empty; then there are files.
-    case send(text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp)
+    case send(
+        text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil)
     case edit(text: String)
     case deleteForMe
     case deleteForEveryone

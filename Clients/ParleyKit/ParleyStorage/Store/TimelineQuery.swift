@@ -256,14 +256,13 @@ extension TimelinePage {
 extension OutboxRow {
     /// The message that this row sends.
     func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
-        guard let message, let user, case .send(let text, let parent, let mentions, let sentAt) = write else {
-            return nil
-        }
+        guard let message, let user, case .send(let text, let parent, let mentions, let sentAt, let extra) = write
+        else { return nil }
         let shown = Message(
             id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user,
             kind: parent == nil ? .text : .reply, text: text.isEmpty && fileCount > 0 ? nil : text, sentAt: sentAt,
             createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
-            attachments: fileCount > 0 ? files.map(\.attachment) : nil)
+            attachments: fileCount > 0 ? files.map(\.attachment) : nil, extra: extra)
         return TimelineRow(
             message: shown, state: problem.map { .failed($0) } ?? .sending,
             attachments: files.map { $0.row(of: message, in: folder) })
@@ -297,6 +296,7 @@ extension Message {
         tapbackCounts = [:]
         mentions = []
         attachments = nil
+        extra = nil
     }
 
     fileprivate mutating func setTapback(_ kind: TapbackKind?, of user: UserID?) {

@@ -289,8 +289,8 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
-  const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], attachments: undefined };
-  return { ...message, ...deleted, ...nothing };
+  const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [] };
+  return { ...message, ...deleted, ...nothing, attachments: undefined, extra: undefined };
 }
 
 export function withTapback<Row extends Message>(message: Row, kind: string | null, user?: string): Row {

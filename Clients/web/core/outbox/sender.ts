@@ -220,5 +220,6 @@ function orderOf(conversationId: string): string {
 /** At least the bytes of its item in a batch: no character has more than three bytes, escaped six. */
 function sizeOf({ write }: OutboxRow): number {
   if (write.kind !== "send") return 0;
-  return 6 * write.text.length + 80 * write.mentions.length + 50 * (write.files?.length ?? 0) + 300;
+  const extra = write.extra ? 6 * JSON.stringify(write.extra).length : 0;
+  return 6 * write.text.length + 80 * write.mentions.length + 50 * (write.files?.length ?? 0) + extra + 300;
 }

@@ -11,7 +11,15 @@ import type {
 
 /** What the user did and the server has not confirmed yet. It is stored: kinds and fields are added, never renamed. */
 export type PendingWrite =
-  | { kind: "send"; text: string; replyTo?: MessageId; mentions: UserId[]; sentAt: Time; files?: PendingFile[] }
+  | {
+    kind: "send";
+    text: string;
+    replyTo?: MessageId;
+    mentions: UserId[];
+    sentAt: Time;
+    files?: PendingFile[];
+    extra?: Record<string, unknown>;
+  }
   | { kind: "edit"; text: string }
   | { kind: "delete"; scope: "me" | "everyone" }
   /** Null takes it back. */

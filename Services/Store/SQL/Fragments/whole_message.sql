@@ -19,10 +19,11 @@
 -- > reply_to       uuid           or NULL
 -- > reply_seq      bigint         or NULL
 -- > attachments    text           JSON array, or NULL
+-- > extra          text           JSON object, or NULL
 -- > {message_parts}
 m.seq, m.id, least(m.changed_seq, :position) AS changed_seq, m.sender_id, m.kind, {text_as_of(row => m)} AS body,
     array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at, {edited_at_as_of} AS edited_at, m.deleted_at,
     m.reply_to, m.reply_seq,
-    -- A store of before the column deletes a message without it.
-    CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
+    -- A store of before these columns deletes a message without them.
+    CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments, CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra,
     {message_parts}

@@ -1,5 +1,6 @@
--- Stores a run of one message with attachments. It finds what send_messages finds, under the same locks, and returns a row of
--- the same columns. Statements of their own keep attachments out of the path of all other messages.
+-- Stores a run of one message that has more than a text: attachments, or the application's own JSON. It finds what send_messages
+-- finds, under the same locks, and returns a row of the same columns. A statement of their own keeps these out of the path of all
+-- other messages.
 --
 -- :slot                smallint
 -- :conversation        uuid
@@ -9,8 +10,9 @@
 -- :sent_at             timestamptz
 -- :parent              uuid        or NULL
 -- :mentions            text        user names with commas between them, or NULL
--- :media               text        the ids of the files with commas between them
--- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
+-- :media               text        the ids of the files with commas between them, or NULL
+-- :attachments         text        JSON array; NULL beside media: not every file is there, which is no matter for a repetition
+-- :extra               text        JSON object, or NULL
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
 -- > conversations  bigint[]
@@ -47,7 +49,7 @@ judged AS MATERIALIZED (
             WHEN known IS NOT NULL THEN known
             WHEN role = 0 THEN {SendVerdict.senderHasLeft}
             WHEN :parent IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}
-            WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
+            WHEN :media IS NOT NULL AND :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (
@@ -56,8 +58,8 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)})
-                        IS DISTINCT FROM (:text, :parent, :mentions, :media)
+                    AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra)
+                        IS DISTINCT FROM (:text, :parent, :mentions, :media, :extra)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k
@@ -68,18 +70,18 @@ judged AS MATERIALIZED (
 ),
 {advance_by_one},
 inserted AS (
-    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, sent_at, created_at, deleted_at)
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
         CASE WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
         CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
-        :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
+        CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
     FROM advanced, judged
 ),
 -- What was deleted before it came carries nothing.
 released AS (
     INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
-    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted
+    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted AND :media IS NOT NULL
     ON CONFLICT DO NOTHING
 )
 SELECT {result_of_one},
