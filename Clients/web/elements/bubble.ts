@@ -1,5 +1,5 @@
 import type { ParleyClient, ReceiptsView, TimelineRow } from "../core/client.ts";
-import type { Attachment, Time, UserId } from "../core/model.ts";
+import type { Attachment, Message, Time, UserId } from "../core/model.ts";
 import { Attachments } from "./attachments.ts";
 import { avatar } from "./avatar.ts";
 import { arrange, type Child, iconOf, make, nodesOf, on, set } from "./dom.ts";
@@ -20,6 +20,8 @@ export interface BubbleActions {
   /** Shows a picture or video in full. */
   view(row: TimelineRow, attachment: Attachment): void;
   save(attachment: Attachment): Promise<void>;
+  /** What the page around shows of the application's own fields. */
+  extraOf(message: Message): Node | null;
   /** When it was read, or delivered; the server is asked if the copy does not know. */
   timeOf(row: TimelineRow, receipts: ReceiptsView): Promise<Time | undefined>;
 }
@@ -107,6 +109,8 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
   const node = kept(line, "bubble", row, (node) => [
     !!message.attachments?.length && files(row, node, context),
     (text || !message.attachments?.length) && body,
+    // Not before somebody who is not known yet is accepted: it may load something.
+    message.extra && !context.isRequest && context.actions.extraOf(message),
     hasTapbacks(row) && tapbacks(row, context.me, context.actions),
   ]);
   if (isLong(text)) fold(node, body);

@@ -1,5 +1,5 @@
 import { isBetweenAttempts, type ParleyClient, type RefusedWrite } from "../core/client.ts";
-import type { ConversationId, MessageId } from "../core/model.ts";
+import type { ConversationId, Message, MessageId } from "../core/model.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
 import { Banner } from "./banner.ts";
@@ -18,13 +18,18 @@ declare const PARLEY_STYLE: string;
 /** Where a token comes from: `kept` is the last one, to be given back where nothing newer is known. */
 export type TokenSource = (isFresh: boolean, kept?: string) => Promise<string>;
 
+/** What a page shows of the `extra` of a message, below its text; null: nothing. */
+export type ExtraView = (message: Message) => Node | null;
+
 /**
- * `<parley-chat server="https://chat.example">`: everything, in one element. Its `token` is set by the page around it.
+ * `<parley-chat server="https://chat.example">`: everything, in one element. Its `token`, and `showExtra` where messages have
+ * fields of the application's own, are set by the page around it.
  * Dispatches `parley-connection` with the state of the connection, `parley-unread` with the number of unread messages, and
  * `parley-signed-out`.
  */
 export class ParleyChat extends HTMLElement {
   #token: TokenSource | null = null;
+  #showExtra: ExtraView | null = null;
   #client: ParleyClient | null = null;
   #endings = new Endings();
   #opened: ConversationId | null = null;
@@ -54,11 +59,25 @@ export class ParleyChat extends HTMLElement {
     if (this.isConnected) void this.#start();
   }
 
+  /** Asked for each message that has an `extra`, again whenever it has changed; but not in requests. */
+  get showExtra(): ExtraView | null {
+    return this.#showExtra;
+  }
+
+  set showExtra(view: ExtraView | null) {
+    this.#showExtra = view;
+  }
+
   connectedCallback(): void {
-    // One that was set before the script had come is a property of this element alone, which hides the accessor.
-    const early = Object.getOwnPropertyDescriptor(this, "token");
-    if (early && Reflect.deleteProperty(this, "token")) this.#token = early.value;
+    this.#token = this.#early("token") ?? this.#token;
+    this.#showExtra = this.#early("showExtra") ?? this.#showExtra;
     void this.#start();
+  }
+
+  /** What was set before the script had come: a property of this element alone, which hides the accessor. */
+  #early<Name extends "token" | "showExtra">(name: Name): this[Name] | undefined {
+    const early = Object.getOwnPropertyDescriptor(this, name);
+    return early && Reflect.deleteProperty(this, name) ? early.value : undefined;
   }
 
   disconnectedCallback(): void {
@@ -79,6 +98,7 @@ export class ParleyChat extends HTMLElement {
     this.#opened = id;
     void this.#client.unmarkUnread(id);
     const view = this.#view = new ConversationView();
+    view.extraOf = (message) => this.#extraOf(message);
     view.onback = () => this.#back();
     view.onleft = () => this.#back();
     this.#main.replaceChildren(view);
@@ -87,6 +107,21 @@ export class ParleyChat extends HTMLElement {
     this.#search.show(id);
     view.open(this.#client, id, message ? { around: message } : "unread");
     if (!message) view.focusField();
+  }
+
+  /** Sends a message with fields of the application's own; resolves to its id when it is kept on this device. */
+  send(id: ConversationId, text: string, extra?: Record<string, unknown>): Promise<MessageId> {
+    return this.#client?.send(id, text, { extra }) ?? Promise.reject(new Error("parley: there is no session"));
+  }
+
+  /** A mistake of the page's is none of the conversation. */
+  #extraOf(message: Message): Node | null {
+    try {
+      return this.#showExtra?.(message) ?? null;
+    } catch (error) {
+      console.warn("parley: showExtra failed", error);
+      return null;
+    }
   }
 
   /**

@@ -6,7 +6,7 @@ import type {
   TimelineAnchor,
   TimelineRow,
 } from "../core/client.ts";
-import type { Attachment, ConversationId, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
+import type { Attachment, ConversationId, Message, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
 import { kindOf } from "../core/media/kinds.ts";
 import { may } from "../core/permissions.ts";
 import { avatar } from "./avatar.ts";
@@ -41,6 +41,7 @@ export class ConversationView extends HTMLElement {
   #status = make("p.presence");
   #face = make("span");
   #typing = make("div.typing", { role: "status" });
+  extraOf: (message: Message) => Node | null = () => null;
   #timeline = new Timeline();
   #composer = new Composer();
   #menu = new ActionMenu();
@@ -222,6 +223,7 @@ export class ConversationView extends HTMLElement {
   #actions: BubbleActions = {
     openMenu: (row, at) => this.#openMenu(row, at),
     jump: (message) => this.#timeline.jump(message),
+    extraOf: (message) => this.extraOf(message),
     retry: (row) => void this.#client.retry(this.#id, row.id),
     rewrite: (row) => this.#composer.edit(row),
     discard: (row) => void this.#client.discard(this.#id, row.id),
