@@ -30,6 +30,8 @@ enum ChatUpdate {
     /// There can be no connection, for a reason that the user has to know.
     case untrusted(String)
     case found(String, [Message])
+    /// What is pinned in a conversation, latest pin first.
+    case pinned(ConversationID, [Message])
     case settings(Settings?)
     /// Whom the user has blocked, by name.
     case blocked([UserID])
@@ -106,6 +108,8 @@ enum ChatEffect: Equatable {
     case edit(MessageID, String)
     case delete(MessageID, forEveryone: Bool)
     case react(MessageID, TapbackKind?)
+    case pinMessage(MessageID, Bool)
+    case loadPinned
     case retry(MessageID)
     case discard(MessageID)
     case markRead(Int64)

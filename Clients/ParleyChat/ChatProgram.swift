@@ -294,6 +294,10 @@ package final class ChatProgram {
         case .delete(let id, let forEveryone):
             write { talk throws(ParleyError) in try await talk.delete(id, forEveryone ? .everyone : .forMe) }
         case .react(let id, let kind): write { talk throws(ParleyError) in try await talk.react(id, kind) }
+        case .pinMessage(let id, let pins):
+            write { talk throws(ParleyError) in try await talk.setPinned(pins, id) }
+        case .loadPinned:
+            write { [self] talk throws(ParleyError) in await apply(.pinned(talk.id, try await talk.pinnedMessages())) }
         case .retry(let id): write { talk throws(ParleyError) in try await talk.retry(id) }
         case .discard(let id): write { talk throws(ParleyError) in try await talk.discard(id) }
         case .markRead(let seq): write { talk throws(ParleyError) in try await talk.markRead(upTo: seq) }
@@ -602,6 +606,7 @@ extension RefusedWrite.Action {
         case .edit: "The edit"
         case .deleteForMe, .deleteForEveryone: "The deletion"
         case .react: "The tapback"
+        case .pinMessage: "The pin"
         case .clearHistory: "Clearing the history"
         case .rename: "The new title"
         case .addMember(let user): "Adding \(user.name)"

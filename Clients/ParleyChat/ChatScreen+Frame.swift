@@ -81,7 +81,7 @@ extension ChatScreen {
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
         case .tapback, .deletion: "Esc back"
-        case .search: "type words  ↑ ↓ choose  Enter show  Esc back"
+        case .search(let panel): (panel.pinnedIn == nil ? "type words  " : "") + "↑ ↓ choose  Enter show  Esc back"
         case .beginning: "Tab next field  Enter begin  Esc back"
         case .joining: "y join  Esc back"
         case .help: "any key goes back"
@@ -98,7 +98,7 @@ extension ChatScreen {
         guard let row = talk?.selectedRow else { return "" }
         let named: [(MessageAction, String)] = [
             (.retry, "r send again"), (.discard, "x give up"), (.reply, "r reply"), (.edit, "e edit"),
-            (.tapback, "t tapback"), (.deleteForMe, "d delete"),
+            (.tapback, "t tapback"), (.pin, "P pin"), (.unpin, "P take down"), (.deleteForMe, "d delete"),
         ]
         var keys = named.filter { refusal(of: $0.0, row) == nil }.map(\.1)
         if row.parent != nil { keys.append("p parent") }
@@ -324,7 +324,7 @@ extension ChatScreen {
             return Frame.Position(
                 column: left + 2 + layout.cursor.column,
                 row: 1 + bodyHeight - composerHeight + layout.cursor.row - firstComposerLine(layout))
-        case .search(let panel): return field(panel.editor, row: 1, left: left)
+        case .search(let panel): return panel.pinnedIn == nil ? field(panel.editor, row: 1, left: left) : nil
         case .beginning(let panel):
             return panel.isAtTitle ? field(panel.title, row: 4, left: left) : field(panel.names, row: 2, left: left)
         case .details(let panel): return cursor(in: panel, left: left)
@@ -365,18 +365,18 @@ extension ChatScreen {
     }
 
     private func lines(of panel: SearchPanel) -> [Line] {
-        var lines = [
-            Line(" Search", .bar).fitted(to: talkWidth, filling: .bar),
-            fieldLine("Words", panel.editor, isActive: true),
-            Line(),
-        ]
+        let isSearch = panel.pinnedIn == nil
+        var lines = [Line(isSearch ? " Search" : " Pinned", .bar).fitted(to: talkWidth, filling: .bar)]
+        if isSearch { lines.append(fieldLine("Words", panel.editor, isActive: true)) }
+        lines.append(Line())
         let room = max(1, (bodyHeight - lines.count) / 2)
         let start = panel.index / room * room
         for (index, message) in panel.results.enumerated().dropFirst(start).prefix(room) {
             lines += self.lines(of: message, isSelected: index == panel.index)
         }
-        if panel.results.isEmpty, !panel.query.isEmpty {
-            lines.append(Line(panel.isAnswered ? " Nothing found." : " Searching…", .dim))
+        if panel.results.isEmpty, !isSearch || !panel.query.isEmpty {
+            let (waiting, nothing) = isSearch ? (" Searching…", " Nothing found.") : (" Loading…", " Nothing is pinned.")
+            lines.append(Line(panel.isAnswered ? nothing : waiting, .dim))
         }
         return lines
     }

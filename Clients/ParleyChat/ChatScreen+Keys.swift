@@ -32,6 +32,10 @@ extension ChatScreen {
         case .control("q"), .control("c"): return leave() + [.quit]
         case .control("l"): return [.redraw]
         case .control("f"): focus = .search(SearchPanel())
+        case .control("p"):
+            guard let talk else { return [] }
+            focus = .search(SearchPanel(pinnedIn: talk.id))
+            return [.loadPinned]
         case .control("n"): focus = .beginning(NewConversationPanel())
         case .control("g"): return openDetails()
         case .control("o"): focus = .settings(SettingsPanel())
@@ -276,6 +280,7 @@ extension ChatScreen {
         case .text("e"): return act(.edit)
         case .text("t"): return act(.tapback)
         case .text("d"): return act(.deleteForMe)
+        case .text("P"): return act(talk?.selectedRow?.message.pinned == nil ? .pin : .unpin)
         case .text("s"): openSaving()
         case .text("x"): return act(.discard)
         case .text("?"): focus = .help
@@ -304,6 +309,7 @@ extension ChatScreen {
             self.talk?.editor.replace(with: row.message.text ?? "")
             return writeAnswer()
         case .tapback: focus = .tapback
+        case .pin, .unpin: return [.pinMessage(row.id, action == .pin)]
         case .deleteForMe, .deleteForEveryone: focus = .deletion
         case .retry: return [.retry(row.id)]
         case .discard: return [.discard(row.id)]
@@ -449,7 +455,7 @@ extension ChatScreen {
             guard let found = panel.selected else { break }
             return open(found.conversationId, at: found.id)
         default:
-            guard panel.editor.edit(key) else { break }
+            guard panel.pinnedIn == nil, panel.editor.edit(key) else { break }
             panel.isAnswered = false
             if panel.query.allSatisfy(\.isWhitespace) {
                 panel.results = []

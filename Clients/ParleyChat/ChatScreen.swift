@@ -106,7 +106,11 @@ struct ChatScreen {
             return openAtStart()
         case .untrusted(let sentence): distrust = sentence.prefix(1).uppercased() + sentence.dropFirst()
         case .found(let query, let messages):
-            guard case .search(var panel) = focus, panel.query == query else { break }
+            guard case .search(var panel) = focus, panel.pinnedIn == nil, panel.query == query else { break }
+            panel.take(messages)
+            focus = .search(panel)
+        case .pinned(let id, let messages):
+            guard case .search(var panel) = focus, panel.pinnedIn == id else { break }
             panel.take(messages)
             focus = .search(panel)
         case .settings(let settings): self.settings = settings

@@ -3,7 +3,7 @@ package enum HelpText {
     package static let keys = """
         Anywhere     Ctrl-F search   Ctrl-N new conversation   Ctrl-G members and title   Ctrl-O settings
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
-                     Ctrl-T send a file
+                     Ctrl-T send a file   Ctrl-P what is pinned
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
                      p pin (▴), m mute (∅), a archive, u mark as unread (●),
                      b block the other of a direct conversation (⊘), each again: not any more,
@@ -12,7 +12,7 @@ package enum HelpText {
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
-                     v what it said before, Enter details, R or r send again what failed, x give it up,
+                     P pin it for everybody, again: take it down, v what it said before, Enter details, R or r send again what failed, x give it up,
                      Esc back to writing
         Members      a add, i invite by a link (Ctrl-N takes one), e title, m make an admin or a member, o make an owner or a member, x remove,
                      p who may add, rename and write, u who was removed and who may come back,

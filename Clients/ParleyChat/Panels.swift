@@ -2,8 +2,10 @@ import Models
 import ParleyPresentation
 import ParleyStorage
 
-/// The search: words, and what was found.
+/// The search: words, and what was found; or what is pinned in a conversation.
 struct SearchPanel: Equatable {
+    /// Nil: the search.
+    var pinnedIn: ConversationID?
     var editor = TextEditor()
     var results: [Message] = []
     /// Whether `results` belong to the words.

@@ -246,10 +246,11 @@ struct TimelineLayout {
         return line.width > width ? line.fitted(to: width) : line
     }
 
-    /// Tapbacks and "Edited", below the text.
+    /// Tapbacks, "Edited" and "Pinned", below the text.
     private func remarks(of bubble: Bubble) -> Line? {
         var parts = bubble.decorations.filter { $0.position != .bottomTrailing }.map(\.text)
         if bubble.isEdited { parts.append(Bubble.editedMark) }
+        if bubble.isPinned { parts.append(Bubble.pinnedMark) }
         return parts.isEmpty ? nil : Line(parts.joined(separator: " · "), .dim)
     }
 

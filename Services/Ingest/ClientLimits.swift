@@ -69,6 +69,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "profileWriters", json: profileWriters.name)
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
+        buffer.append(key: "pinnedMessages", json: ContractLimits.pinnedMessages)
         buffer.append(key: "messageExtraBytes", json: ContractLimits.messageExtraBytes)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)
         buffer.append(key: "replyToAttachments", json: replyToAttachments)

@@ -209,6 +209,7 @@ final class IngestService: HTTPHandler {
         case .putProfile: try putProfile(request, user, exchange)
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(.members, try route.conversation(), query, user, exchange)
+        case .pinnedMessages: try pinnedMessages(in: try route.conversation(), query, user, exchange)
         case .bans: try members(.bans, try route.conversation(), query, user, exchange)
         case .invitations: invitations(in: try route.conversation(), user, exchange)
         case .createInvitation: try createInvitation(request.body, in: try route.conversation(), user, exchange)
@@ -228,7 +229,7 @@ final class IngestService: HTTPHandler {
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
-            .setTapback, .removeTapback, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
+            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .liftBan,
             .revokeInvitation:
             try write(request, route, query, user, exchange)

@@ -50,6 +50,8 @@ enum Schema {
                 Migration(31, "leaders", sql: PackageResources._0031_leaders_sql),
                 Migration(32, "reports", sql: PackageResources._0032_reports_sql),
                 Migration(33, "message extra", sql: PackageResources._0033_message_extra_sql),
+                Migration(34, "pinned messages", sql: PackageResources._0034_pinned_messages_sql),
+                Migration(35, "index of pinned messages", sql: PackageResources._0035_pinned_messages_index_sql),
             ], publishing: Publications.store)
     }
 }

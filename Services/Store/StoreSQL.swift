@@ -26,6 +26,7 @@ extension SQLNames {
         .number("GroupPermissions.write", GroupPermissions.Place.write),
         // Limits.
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
+        .number("ContractLimits.pinnedMessages", ContractLimits.pinnedMessages),
         .number("ContractLimits.draftsPerUser", ContractLimits.draftsPerUser),
         .number("ContractLimits.waitingRequests", ContractLimits.waitingRequests),
         .number("ContractLimits.devicesPerUser", ContractLimits.devicesPerUser),
@@ -155,6 +156,8 @@ extension SQLNames {
         .fragment("is_in_stay_of_actor", PackageResources.is_in_stay_of_actor_sql),
         .fragment("visible_target", PackageResources.visible_target_sql),
         .fragment("present_tapback", PackageResources.present_tapback_sql),
+        .fragment("pinned_target", PackageResources.pinned_target_sql),
+        .fragment("problems_of_pinning", PackageResources.problems_of_pinning_sql),
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),
         .fragment("conversation_written_to", PackageResources.conversation_written_to_sql),
         .fragment("stay_of_user", PackageResources.stay_of_user_sql),

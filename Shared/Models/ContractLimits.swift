@@ -18,6 +18,8 @@ public enum ContractLimits {
     /// The length of a title in Unicode scalars.
     public static let titleCharacters = 200
     public static let mentionsPerMessage = 100
+    /// The messages that are pinned in one conversation at a time.
+    public static let pinnedMessages = 100
     /// The application's own JSON in a message.
     public static let messageExtraBytes = 4 * 1024
     /// The levels of arrays and objects in the application's own JSON, itself included.

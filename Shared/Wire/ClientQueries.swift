@@ -112,6 +112,33 @@ public struct MembersQuery: WireCodable, Hashable {
     }
 }
 
+/// `pinnedMessages`: messages that are pinned, latest pin first.
+///
+/// Layout: head · before 8 (maximum: from the latest) · limit 2.
+public struct PinnedMessagesQuery: WireCodable, Hashable {
+    public var head: ConversationQuery
+    public var before: Int64
+    public var limit: UInt16
+
+    public init(_ head: ConversationQuery, before: Int64, limit: UInt16) {
+        self.head = head
+        self.before = before
+        self.limit = limit
+    }
+
+    public init(from bytes: inout ByteReader) throws(WireError) {
+        head = try ConversationQuery(from: &bytes)
+        before = try bytes.position()
+        limit = try bytes.number()
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        head.write(to: &buffer)
+        buffer.append(bigEndian: before)
+        buffer.append(bigEndian: limit)
+    }
+}
+
 /// `history`: a page of messages.
 ///
 /// Layout: head · anchor kind 1 · anchor 8 · limit 2.

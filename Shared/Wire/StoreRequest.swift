@@ -44,6 +44,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case invitations = 89
     case invitation = 90
     case devices = 91
+    case pinnedMessages = 95
 
     // Queries of administrators. The response is client JSON.
     case suspension = 92

@@ -31,6 +31,10 @@ public struct Write: WireCodable, Hashable {
         case setTapback(MessageID, String)
         /// 204. Fields: message 16.
         case removeTapback(MessageID)
+        /// 200 with the message. Fields: message 16.
+        case pinMessage(MessageID)
+        /// 204. Fields: message 16.
+        case unpinMessage(MessageID)
         /// 200 with the member. Fields: user name · role 1 (0: unchanged, or member).
         case putMember(UserID, MemberRole?)
         /// 204. Fields: user name.
@@ -95,6 +99,8 @@ public struct Write: WireCodable, Hashable {
             case .join: 22
             case .report: 23
             case .resolveReport: 24
+            case .pinMessage: 25
+            case .unpinMessage: 26
             }
         }
     }
@@ -143,6 +149,8 @@ extension Write.Action: WireCodable {
             case 22: .join(secret: try reader.uuid())
             case 23: .report(try NewReport(from: &reader))
             case 24: .resolveReport(try ReportResolution(from: &reader))
+            case 25: .pinMessage(try reader.message())
+            case 26: .unpinMessage(try reader.message())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -153,7 +161,8 @@ extension Write.Action: WireCodable {
         case .edit(let message, let text):
             buffer.append(message)
             buffer.append(utf8: text)
-        case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message):
+        case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message), .pinMessage(let message),
+            .unpinMessage(let message):
             buffer.append(message)
         case .setTapback(let message, let kind):
             buffer.append(message)

@@ -254,6 +254,8 @@ TO_OTHERS = {
     "POST /v1/conversations/{conversationId}/messages",
     "PATCH /v1/conversations/{conversationId}/messages/{messageId}",
     "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback",
+    "PUT /v1/conversations/{conversationId}/messages/{messageId}/pin",
+    "DELETE /v1/conversations/{conversationId}/messages/{messageId}/pin",
     "PUT /v1/conversations/{conversationId}/members/{userId}",
     "DELETE /v1/conversations/{conversationId}/members/{userId}",
 }

@@ -191,6 +191,19 @@ def test_mentions(anna, group, limits):
         assert send(anna, group, mentions=[f"user-{number}" for number in range(count)]).status_code == status
 
 
+@beyond("pinnedMessages")
+def test_pinned_messages(anna, group, limits):
+    def pin(message: dict) -> int:
+        return anna.http.put(f"/v1/conversations/{group}/messages/{message['id']}/pin").status_code
+
+    messages = [anna.send(group, f"{number}") for number in range(limits["pinnedMessages"] + 1)]
+    assert [pin(message) for message in messages] == [200] * limits["pinnedMessages"] + [409]
+    first = f"/v1/conversations/{group}/messages/{messages[0]['id']}"
+    assert pin(messages[0]) == 200, "it is pinned already"
+    assert anna.http.delete(f"{first}?scope=everyone").status_code == 204
+    assert pin(messages[-1]) == 200, "what is deleted takes no place"
+
+
 @beyond("messageExtraBytes")
 def test_what_an_application_adds_to_a_message(anna, group, limits):
     for size, status in ((limits["messageExtraBytes"], 201), (limits["messageExtraBytes"] + 1, 413)):

@@ -96,6 +96,8 @@ def writes(group, message, member):
         "delete": ("DELETE", f"{message}?scope=everyone", None, 204),
         "setTapback": ("PUT", f"{message}/tapback", {"kind": "like"}, 200),
         "removeTapback": ("DELETE", f"{message}/tapback", None, 204),
+        "pinMessage": ("PUT", f"{message}/pin", None, 200),
+        "unpinMessage": ("DELETE", f"{message}/pin", None, 204),
         "putSettings": ("PUT", f"{conversation}/settings", {"readReceipts": False}, 200),
     }
 

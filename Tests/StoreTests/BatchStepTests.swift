@@ -21,6 +21,7 @@ private let actions: [Write.Action] = [
     .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero),
     .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
     .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
+    .pinMessage(message), .unpinMessage(message),
 ]
 
 /// A command, and what it locks besides.
@@ -79,6 +80,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
             ConversationWrite(Write(conversation, by: alice, key: key, .rename("title"))), "keys users conversation"),
         Locked(.edit(message, text: "text"), " search"), Locked(.deleteForEveryone(message), " search"),
         Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
+        Locked(.pinMessage(message), ""), Locked(.unpinMessage(message), ""),
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)), ""),

@@ -98,6 +98,8 @@ struct RepeatedRequestTests {
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
+            once(.pinMessage(message), by: "bob") { await write(.unpinMessage(message)) },
+            once(.unpinMessage(message)) { await write(.pinMessage(message), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
             once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
             once(.draft("first", replyTo: nil), by: "bob") { await write(.draft("second", replyTo: nil), by: "bob") },

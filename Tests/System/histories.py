@@ -184,7 +184,7 @@ class History:
     async def go_on(self, count: int):
         actions = [
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
-            (self.untap, 2), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
+            (self.untap, 2), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
@@ -364,6 +364,28 @@ class History:
         if message:
             await self.keyed(actor, conversation, "DELETE", f"/messages/{message.id}/tapback", None, None)
             await self.happened(conversation, "tapback.removed", actor, id=message.id)
+
+    async def pin(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(conversation, lambda message: not message.deleted_at and sees(message))
+        if not message or message.pinned:
+            return
+        path = f"/messages/{message.id}/pin"
+        if not conversation.world.may(actor.name, "write"):
+            return await self.refused(actor, conversation, "PUT", path, None)
+        await self.keyed(actor, conversation, "PUT", path, None, shown(message.id))
+        await self.happened(conversation, "message.pinned", actor, id=message.id)
+
+    async def unpin(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(conversation, lambda message: message.pinned and sees(message))
+        if not message:
+            return
+        path = f"/messages/{message.id}/pin"
+        if not conversation.world.may(actor.name, "write"):
+            return await self.refused(actor, conversation, "DELETE", path, None)
+        await self.keyed(actor, conversation, "DELETE", path, None, None)
+        await self.happened(conversation, "message.unpinned", actor, id=message.id)
 
     async def hide(self, conversation: Conversation, actor: User):
         message = self.some_message(conversation, self.seen(conversation, actor))

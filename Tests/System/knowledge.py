@@ -11,7 +11,7 @@ EVERYTHING = 10**9
 CHANGES = {
     "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
     "permissions.changed", "message.created",
-    "message.edited", "message.deleted", "tapback.set", "tapback.removed",
+    "message.edited", "message.deleted", "message.pinned", "message.unpinned", "tapback.set", "tapback.removed",
 }  # fmt: skip
 OPEN = {"addMembers": "members", "rename": "members", "write": "members"}
 """What a group permits to begin with."""
@@ -51,6 +51,8 @@ class Message:
     files: list[dict] = field(default_factory=list)
     """What it carries, as messages show it."""
     extra: dict | None = None
+    pinned: tuple[int, str, str] | None = None
+    """Position, user and time."""
 
 
 class World:
@@ -195,7 +197,13 @@ class World:
 
     def _message_deleted(self, fact: Fact):
         message = self._touched(fact)
-        message.deleted_at, message.mentions, message.tapbacks = fact.at, [], {}
+        message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
+
+    def _message_pinned(self, fact: Fact):
+        self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
+
+    def _message_unpinned(self, fact: Fact):
+        self._touched(fact).pinned = None
 
     def _tapback_set(self, fact: Fact):
         self._touched(fact).tapbacks[fact.actor] = (fact.seq, fact.about["kind"], fact.at)
@@ -350,6 +358,7 @@ class Knowledge:
                 # Only how far the reader may see is told: not what the change was, nor where.
                 message.change_seq = min(now.change_seq, world.last_seq)
             message.tapbacks = {user: set for user, set in message.tapbacks.items() if now.tapbacks.get(user) == set}
+            message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
                 message.texts = message.texts[:1]  # which of the edits came before is not known any more
@@ -370,6 +379,11 @@ class Knowledge:
 
     def visible(self) -> list[Message]:
         return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
+
+    def pinned(self) -> list[dict]:
+        """Latest pin first."""
+        pinned = [message for message in self.visible() if message.pinned]
+        return [self.message(message) for message in sorted(pinned, key=lambda message: message.pinned, reverse=True)]
 
     def meets(self, other: str) -> bool:
         """Whether somebody was here while they were; behind the last position, too, where a stay may begin."""
@@ -422,6 +436,7 @@ class Knowledge:
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
+            | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
             | ({"event": message.event} if message.event else {})
             | (
                 {"replyTo": {"messageId": message.parent, "seq": world.messages[message.parent].seq}}

@@ -127,6 +127,8 @@ class Reader:
         expect_equal(members, known.members(), f"members for {user.name}")
         await self.expect_bans(path, known)
         await self.expect_invitations(path, known)
+        pinned = await user.get(path + "/pinned?limit=100")
+        expect_equal(plain(pinned), {"messages": known.pinned(), "more": False}, f"pinned for {user.name}")
         settings = self.history.settings_in(user, conversation)
         expect_equal(await user.get(path + "/settings"), settings, f"settings for {user.name}")
         await self.expect_history(conversation, known)
@@ -497,7 +499,7 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/bans", "/invitations", "/messages", "/messages?around=2", "/changes", "/digest", "/settings",
+        "", "/members", "/bans", "/pinned", "/invitations", "/messages", "/messages?around=2", "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
         f"/messages/{message}/receipts",
     ):  # fmt: skip
@@ -519,7 +521,8 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("PATCH", f"/messages/{message}", {"text": "mine"}), ("DELETE", f"/messages/{message}", None),
         ("DELETE", f"/messages/{message}?scope=everyone", None),
         ("PUT", f"/messages/{message}/tapback", {"kind": "love"}),
-        ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/members/{user.name}", {}),
+        ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/messages/{message}/pin", None),
+        ("DELETE", f"/messages/{message}/pin", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
         ("PUT", "/settings", {"readReceipts": False}), ("PUT", "/permissions", {"write": "members"}),
         ("DELETE", f"/bans/{user.name}", None), ("POST", "/invitations", {"id": new_id()}),

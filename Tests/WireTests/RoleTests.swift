@@ -46,6 +46,7 @@ import Wire
             invitations           ingest
             invitation            ingest
             devices               ingest
+            pinnedMessages        ingest
             suspension            ingest
             reports               ingest
             report                ingest

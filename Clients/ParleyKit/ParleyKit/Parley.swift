@@ -308,6 +308,7 @@ extension RefusedWrite.Action {
         case .deleteForMe: self = .deleteForMe
         case .deleteForEveryone: self = .deleteForEveryone
         case .setTapback, .removeTapback: self = .react
+        case .pinMessage: self = .pinMessage
         case .clearHistory: self = .clearHistory
         case .rename: self = .rename
         case .putMember(let user, let role): self = role == nil ? .addMember(user) : .changeRole(user)

@@ -127,6 +127,23 @@ public struct Talk: Sendable, Identifiable {
         try await engine.write(kind.map { .setTapback($0) } ?? .removeTapback, in: id, message: message)
     }
 
+    /// Pins a message for everybody in the conversation, or takes it down. Whoever may write may.
+    public func setPinned(_ isPinned: Bool, _ message: MessageID) async throws(ParleyError) {
+        try await engine.write(.pinMessage(isPinned), in: id, message: message)
+    }
+
+    /// The pinned messages that the user sees, latest pin first: asked of the server, which knows those, too, that are not in the
+    /// copy.
+    public func pinnedMessages() async throws(ParleyError) -> [Message] {
+        var page = try await engine.ask(.pinned(in: id, before: nil))
+        var messages = page.messages
+        while page.more, let before = page.messages.last?.pinned?.seq {
+            page = try await engine.ask(.pinned(in: id, before: before))
+            messages += page.messages
+        }
+        return messages
+    }
+
     /// Sends a message again that the server refused. Should its id be in use, it gets another one.
     public func retry(_ message: MessageID) async throws(ParleyError) { try await engine.retry(message, in: id) }
 

@@ -392,7 +392,7 @@ extension ScriptedServer {
 
     private func repeated(_ row: OutboxRow, _ id: ConversationID, _ user: UserID) -> Result<WriteResponse, Problem> {
         switch row.write {
-        case .edit, .setTapback: .success(.message(rooms[id]!.messages[row.message!]!.last!))
+        case .edit, .setTapback, .pinMessage(true): .success(.message(rooms[id]!.messages[row.message!]!.last!))
         case .rename, .permissions: .success(.conversation(conversation(id, for: user)!))
         default: .success(.done)
         }
@@ -432,7 +432,8 @@ extension ScriptedServer {
         case .permissions(let new): permit(new, in: id, by: user)
         case .liftBan(let other): rooms[id]!.bans[other] = nil
         case .removeMember(let other): remove(other, from: id, by: user)
-        case .edit, .deleteForEveryone, .setTapback, .removeTapback: return changeMessage(row, in: id, by: user)
+        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
+            return changeMessage(row, in: id, by: user)
         default: return .failure(Problem(.conflict, "not possible"))
         }
         if ["rename", "permissions"].contains(row.write.kind) {
@@ -446,7 +447,7 @@ extension ScriptedServer {
         let room = rooms[id]!
         let role = Open.known(room.roles[user] ?? .member)
         return switch write {
-        case .send, .edit: room.permissions.write.include(role)
+        case .send, .edit, .pinMessage: room.permissions.write.include(role)
         case .rename: room.permissions.rename.include(role)
         case .putMember(_, .some), .permissions: role == .owner
         case .putMember(let other, nil):
@@ -513,7 +514,9 @@ extension ScriptedServer {
             if !state.deletedForEveryone { change(message, in: id, by: user, .messageDeleted) { $0.bury() } }
             return .success(.done)
         }
-        guard !state.deletedForEveryone else { return .failure(Problem(.conflict, "deleted")) }
+        guard !state.deletedForEveryone else {
+            return row.write == .pinMessage(false) ? .success(.done) : .failure(Problem(.conflict, "deleted"))
+        }
         switch row.write {
         case .edit(let text):
             guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
@@ -526,6 +529,14 @@ extension ScriptedServer {
             if !state.tapbacks.contains(Tapback(userId: user, kind: kind)) {
                 change(message, in: id, by: user, .tapbackSet) { $0.set(kind, of: user) }
             }
+        case .pinMessage(true):
+            if state.pinned == nil {
+                let pin = MessagePin(seq: rooms[id]!.lastSeq + 1, userId: user, at: Timestamp(milliseconds: clock + 1))
+                change(message, in: id, by: user, .messagePinned) { $0.pinned = pin }
+            }
+        case .pinMessage(false):
+            if state.pinned != nil { change(message, in: id, by: user, .messageUnpinned) { $0.pinned = nil } }
+            return .success(.done)
         default:
             if state.tapbacks.contains(where: { $0.userId == user }) {
                 change(message, in: id, by: user, .tapbackRemoved) { $0.set(nil, of: user) }
@@ -894,6 +905,7 @@ extension Message {
         text = nil
         attachments = nil
         extra = nil
+        pinned = nil
         deletedForEveryone = true
         deletedAt = createdAt
         tapbacks = []

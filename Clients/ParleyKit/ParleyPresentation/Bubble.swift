@@ -35,11 +35,15 @@ public struct Bubble: Hashable, Sendable, Identifiable {
     public var startsRun: Bool
     public var endsRun: Bool
     public var isEdited: Bool
+    /// Whether it is pinned for everybody in the conversation.
+    public var isPinned: Bool
     public var reference: ReplyReference?
     public var decorations: [Decoration]
 
     /// What is shown beside an edited message.
     public static let editedMark = "Edited"
+    /// What is shown beside a pinned one.
+    public static let pinnedMark = "Pinned"
 }
 
 /// The parent of a reply, as shown above it. There is none where the parent is gone.
@@ -107,6 +111,7 @@ public struct BubbleMaker: Sendable {
                 day: day(of: row, after: previous, now: now), startsRun: !continuesRun(row, after: previous),
                 endsRun: next.map { !continuesRun($0, after: row) } ?? true,
                 isEdited: row.message.editedAt != nil && !row.message.deletedForEveryone,
+                isPinned: row.message.pinned != nil,
                 reference: ReplyReference(row),
                 decorations: decorators.decorations(of: row.message, context: context))
         }

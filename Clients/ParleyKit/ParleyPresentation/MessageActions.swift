@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a message.
 public enum MessageAction: CaseIterable, Hashable, Sendable {
-    case reply, edit, copy, tapback, deleteForMe, deleteForEveryone
+    case reply, edit, copy, tapback, pin, unpin, deleteForMe, deleteForEveryone
     /// Sends a message again that the server refused, or gives it up.
     case retry, discard
 }
@@ -22,6 +22,8 @@ public enum ActionRefusal: Hashable, Sendable {
     case mayNotWrite(Open<PermittedRoles>)
     /// Messages with files cannot be replied to here.
     case withFiles
+    /// It is pinned already, or is not.
+    case pinned(Bool)
     /// There is nothing to send again or to give up.
     case notFailed
 
@@ -35,6 +37,7 @@ public enum ActionRefusal: Hashable, Sendable {
         case .formerMember: "You are not in this conversation any more."
         case .mayNotWrite(let roles): "Only \(roles == .admins ? "admins" : "owners") can write here."
         case .withFiles: "Messages with files cannot be replied to here."
+        case .pinned(let isPinned): isPinned ? "The message is pinned." : "The message is not pinned."
         case .notFailed: "The message did not fail."
         }
     }
@@ -83,6 +86,8 @@ public struct MessageActions: Sendable {
         case .reply: return replyRefusal
         case .tapback: return message.deletedForEveryone ? .deleted : isStored ? nil : .notSent
         case .edit: return editRefusal
+        case .pin: return message.pinned == nil ? pinRefusal : .pinned(true)
+        case .unpin: return message.pinned == nil ? .pinned(false) : pinRefusal
         case .deleteForMe: return isFailed ? .notSent : nil
         case .deleteForEveryone:
             if message.deletedForEveryone { return .deleted }
@@ -103,6 +108,11 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         if !isStored { return nil }
         return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
+    }
+
+    private var pinRefusal: ActionRefusal? {
+        if message.deletedForEveryone { return .deleted }
+        return isStored ? writingRefusal : .notSent
     }
 
     private var replyRefusal: ActionRefusal? {

@@ -111,6 +111,8 @@ extension InquirySubject {
                 .get,
                 messagePath(id, message) + "/receipts?limit=1000"
                     + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .pinned(let id, let before):
+            HTTPForm(.get, conversationPath(id) + "/pinned?limit=100" + (before.map { "&before=\($0)" } ?? ""))
         case .bans(let id, let after):
             HTTPForm(
                 .get, conversationPath(id) + "/bans?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
@@ -164,7 +166,7 @@ extension OutboxCall {
         let decoder = JSONDecoder()
         guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
         return switch row.write {
-        case .send, .edit, .setTapback: .done(.message(try decoder.decode(Message.self, from: body)))
+        case .send, .edit, .setTapback, .pinMessage(true): .done(.message(try decoder.decode(Message.self, from: body)))
         case .rename, .permissions, .createGroup:
             .done(.conversation(try decoder.decode(Conversation.self, from: body)))
         case .putMember: .done(.member(try decoder.decode(Membership.self, from: body)))
@@ -172,7 +174,7 @@ extension OutboxCall {
         case .settingsInConversation:
             .done(.settingsInConversation(try decoder.decode(SettingsInConversation.self, from: body)))
         case .deleteForMe, .deleteForEveryone, .removeTapback, .read, .clearHistory, .removeMember, .liftBan,
-            .removeFromList, .mark, .block, .accept, .decline, .draft:
+            .removeFromList, .mark, .block, .accept, .decline, .draft, .pinMessage(false):
             .done(.done)
         }
     }
@@ -227,7 +229,8 @@ extension OutboxRow {
             }
                 ?? HTTPForm(.delete, path + "/draft")
         case .settings, .block: return ownForm
-        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback: return messageForm(conversation)
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
+            return messageForm(conversation)
         }
     }
 
@@ -263,6 +266,8 @@ extension OutboxRow {
         case .deleteForEveryone: HTTPForm(.delete, path + "?scope=everyone", idempotencyKey: idempotencyKey)
         case .setTapback(let kind):
             HTTPForm(.put, path + "/tapback", RequestBody.NewTapback(kind: kind), idempotencyKey: idempotencyKey)
+        case .pinMessage(let isPinned):
+            HTTPForm(isPinned ? .put : .delete, path + "/pin", idempotencyKey: idempotencyKey)
         default: HTTPForm(.delete, path + "/tapback", idempotencyKey: idempotencyKey)
         }
     }

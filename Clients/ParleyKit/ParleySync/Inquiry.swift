@@ -24,6 +24,7 @@ package enum InquirySubject: Hashable, Sendable {
     case search(String, in: ConversationID?, limit: Int)
     case receipts(ConversationID, MessageID, after: UserID?)
     case bans(ConversationID, after: UserID?)
+    case pinned(ConversationID, before: Int64?)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
@@ -63,6 +64,12 @@ extension Inquiry where Response == ReceiptPage {
 extension Inquiry where Response == BanPage {
     package static func bans(of conversation: ConversationID, after: UserID?) -> Self {
         Self(.bans(conversation, after: after))
+    }
+}
+
+extension Inquiry where Response == PinnedMessages {
+    package static func pinned(in conversation: ConversationID, before: Int64?) -> Self {
+        Self(.pinned(conversation, before: before))
     }
 }
 

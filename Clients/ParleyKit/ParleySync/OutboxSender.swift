@@ -263,7 +263,7 @@ extension OutboxRow {
         case .createGroup, .rename, .putMember, .removeMember, .permissions, .liftBan, .removeFromList, .accept,
             .decline:
             return [.order(conversation)]
-        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback:
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
             return message.map { [.message(conversation, $0)] } ?? []
         case .read, .clearHistory, .settings, .settingsInConversation, .mark, .block, .draft:
             return [.kind(conversation, write.kind)]

@@ -33,6 +33,17 @@ extension IngestService {
         forward(.history, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
+    func pinnedMessages(
+        in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = PinnedMessagesQuery(
+            ConversationQuery(conversation, reader: user),
+            before: try parameters.integer("before", in: 1...QueryParameters.maximumSeq) ?? .max,
+            limit: try parameters.limit(50, atMost: UInt16(ContractLimits.pinnedMessages)))
+        let weight = try pay(exchange, items: Int(query.limit))
+        forward(.pinnedMessages, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+    }
+
     func message(
         _ message: MessageID, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {

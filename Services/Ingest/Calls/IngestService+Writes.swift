@@ -32,6 +32,8 @@ extension IngestService {
         case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
         case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))
         case .removeTapback: .removeTapback(try route.message())
+        case .pinMessage: .pinMessage(try route.message())
+        case .unpinMessage: .unpinMessage(try route.message())
         case .putDraft: try DraftFields(body).checked(limits)
         case .removeDraft: .draft("", replyTo: nil)
         case .acceptRequest: .acceptRequest

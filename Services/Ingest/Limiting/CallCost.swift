@@ -30,7 +30,7 @@ extension Call {
     var cost: CallCost {
         switch self {
         case .limits, .document: CallCost(0)  // Served by ingest itself.
-        case .send, .edit, .delete, .setTapback, .removeTapback, .receipts: CallCost()
+        case .send, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .liftBan: CallCost()
@@ -65,7 +65,7 @@ extension Call {
         case .exportConversation, .exportUser: CallCost(20, atOnce: 2)
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
-        case .history: CallCost(perHundredItems: 20)
+        case .history, .pinnedMessages: CallCost(perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
         case .changes, .members, .bans, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)
@@ -85,6 +85,7 @@ extension Call {
         case .createConversation: "createConversation"
         case .listConversations: "listConversations"
         case .history: "readHistory"
+        case .pinnedMessages: "listPinnedMessages"
         case .changes: "listChanges"
         case .members: "listMembers"
         case .bans: "listBans"

@@ -12,7 +12,7 @@ extension JSONReader {
     }
 }
 
-func check(extra: UnsafeRawBufferPointer, atMost bytes: Int) throws(Problem) {
+func checkExtra(_ extra: UnsafeRawBufferPointer, atMost bytes: Int) throws(Problem) {
     guard extra.count <= bytes else { throw Problem(.tooLarge, "extra: at most \(bytes) bytes") }
     guard depth(of: extra) <= ContractLimits.extraDepth else {
         throw Problem(.tooLarge, "extra: at most \(ContractLimits.extraDepth) levels")

@@ -74,7 +74,7 @@ struct MessageFields {
 
     static func checked(extra: UnsafeRawBufferPointer?) throws(Problem) -> [UInt8] {
         guard let extra else { return [] }
-        try check(extra: extra, atMost: ContractLimits.messageExtraBytes)
+        try checkExtra(extra, atMost: ContractLimits.messageExtraBytes)
         return compact(extra)
     }
 

@@ -63,7 +63,7 @@ struct ProfileFields {
     /// The application's own JSON as it was written, empty for none.
     func checkedExtra() throws(Problem) -> String {
         guard let extra else { return "" }
-        try check(extra: extra, atMost: ContractLimits.profileExtraBytes)
+        try checkExtra(extra, atMost: ContractLimits.profileExtraBytes)
         return String(decoding: extra, as: UTF8.self)
     }
 }

@@ -25,6 +25,7 @@ enum Call: CaseIterable {
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
+    case pinnedMessages, pinMessage, unpinMessage
 
     var needsToken: Bool { self != .limits && self != .document }
 
@@ -54,7 +55,7 @@ extension Call {
         case .limits, .document: .open
         case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
             .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
-            .devices, .revisions, .tapbacks, .messageReceipts:
+            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages:
             .open
         case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
@@ -64,7 +65,7 @@ extension Call {
         // Administrators alone see it.
         case .createReport: .open
         case .removeMember: .openAboutThemselves
-        case .createConversation, .send, .sendBatch, .edit, .setTapback, .rename, .putMember, .putPermissions, .liftBan,
+        case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename, .putMember, .putPermissions, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
         // An administrator is not suspended.
@@ -256,6 +257,7 @@ extension Route {
         }
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "bans" { return get(method, Route(.bans, conversation: identifier)) }
+        if part == "pinned" { return get(method, Route(.pinnedMessages, conversation: identifier)) }
         if part == "invitations" {
             return getOrPost(
                 method, Route(.invitations, conversation: identifier),
@@ -321,6 +323,7 @@ extension Route {
         if detail == "revisions" { return get(method, route(.revisions)) }
         if detail == "tapbacks" { return get(method, route(.tapbacks)) }
         if detail == "receipts" { return get(method, route(.messageReceipts)) }
+        if detail == "pin" { return putOrDelete(method, route(.pinMessage), route(.unpinMessage)) }
         guard detail == "tapback" else { return .notFound }
         return putOrDelete(method, route(.setTapback), route(.removeTapback))
     }

@@ -12,6 +12,13 @@ struct MessageFields {
         var seq: Int64
     }
 
+    /// Where and when it was pinned, and by whom.
+    struct Pin {
+        var seq: Int64
+        var user: UserID
+        var at: Timestamp
+    }
+
     /// What a message carries, as `media` described it.
     enum Attachments {
         /// A JSON array, from the database.
@@ -33,6 +40,7 @@ struct MessageFields {
     var attachments: Attachments?
     /// The application's own JSON.
     var extra: UnsafeRawBufferPointer?
+    var pin: Pin?
     var sentAt: Timestamp
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -126,6 +134,14 @@ extension ByteBuffer {
         case nil: break
         }
         if let extra = message.extra { append(key: "extra", encoded: extra) }
+        if let pin = message.pin {
+            append(key: "pinned")
+            beginObject()
+            append(key: "seq", json: pin.seq)
+            append(key: "userId", json: pin.user)
+            append(key: "at", json: pin.at)
+            endObject()
+        }
     }
 
     private mutating func append(bareReferenceTo parent: MessageFields.Parent) {

@@ -126,7 +126,8 @@ extension ChangeFields {
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)
-        case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved:
+        case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved, .messagePinned,
+            .messageUnpinned:
             return .message(MessageFields(row, columns.message, in: conversation))
         }
     }

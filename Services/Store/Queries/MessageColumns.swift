@@ -19,6 +19,9 @@ struct MessageColumns: NamedFields {
     let replySeq: Column<Int64>
     let attachments: Column<UnsafeRawBufferPointer?>
     let extra: Column<UnsafeRawBufferPointer?>
+    let pinnedSeq: Column<Int64?>
+    let pinnedBy: Column<UserID>
+    let pinnedAt: Column<Timestamp>
 }
 
 /// The columns of {plain_message}.
@@ -56,6 +59,7 @@ extension MessageFields {
         mentions = row[columns.mentions] ?? UnsafeRawBufferPointer(start: nil, count: 0)
         attachments = row[columns.attachments].map { .stored($0) }
         extra = row[columns.extra]
+        pin = row[columns.pinnedSeq].map { Pin(seq: $0, user: row[columns.pinnedBy], at: row[columns.pinnedAt]) }
         sentAt = row[columns.sentAt]
         createdAt = row[columns.createdAt]
         editedAt = row[columns.editedAt]

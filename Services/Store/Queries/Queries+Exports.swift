@@ -165,7 +165,8 @@ private struct ExportRows {
             guard part != .tapbacks, let title = row[columns.title] else { return }
             let renaming = ImportRecord.Title(title, at: row[columns.at], by: row[columns.actorId])
             ExportPage.append(.title(renaming), at: seq, to: &buffer)
-        case .conversationCreated, .messageEdited, .messageDeleted, .tapbackRemoved, .permissionsChanged: return
+        case .conversationCreated, .messageEdited, .messageDeleted, .tapbackRemoved, .permissionsChanged,
+            .messagePinned, .messageUnpinned: return
         }
     }
 

@@ -26,6 +26,7 @@ final class Queries {
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
+            PinnedMessagesStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
@@ -79,6 +80,7 @@ final class Queries {
         case .conversation: try prepare(conversation) { .user($0.reader) }
         case .members: try prepare(members) { .user($0.head.reader) }
         case .bans: try prepare(bans) { .user($0.head.reader) }
+        case .pinnedMessages: try prepare(pinnedMessages) { .user($0.head.reader) }
         case .invitations: try prepare(invitations) { .user($0.reader) }
         case .invitation: try prepare(invitation) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }

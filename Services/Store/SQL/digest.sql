@@ -63,6 +63,8 @@ SELECT p.last_seq,
                     WHEN {ChangeKind.conversationRenamed} THEN {ChangeKind.conversationRenamed.name}
                     WHEN {ChangeKind.memberChanged} THEN {ChangeKind.memberChanged.name}
                     WHEN {ChangeKind.permissionsChanged} THEN {ChangeKind.permissionsChanged.name}
+                    WHEN {ChangeKind.messagePinned} THEN {ChangeKind.messagePinned.name}
+                    WHEN {ChangeKind.messageUnpinned} THEN {ChangeKind.messageUnpinned.name}
                 END,
                 coalesce(
                     CASE WHEN h.message_id IS NOT NULL THEN (

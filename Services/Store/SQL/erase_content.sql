@@ -49,6 +49,7 @@ WITH scanned AS MATERIALIZED (
         body = CASE WHEN NOT h.is_own THEN m.body END,
         attachments = CASE WHEN NOT h.is_own THEN m.attachments END,
         extra = CASE WHEN NOT h.is_own THEN m.extra END,
+        pinned_seq = CASE WHEN NOT h.is_own THEN m.pinned_seq END,
         mentions = CASE WHEN NOT h.is_own THEN nullif(array_remove(m.mentions, :user), '{}') END,
         deleted_at = CASE WHEN h.is_own THEN moved.last_at ELSE m.deleted_at END,
         tapback_count = CASE WHEN h.is_own THEN 0 WHEN h.has_tapback THEN m.tapback_count - 1

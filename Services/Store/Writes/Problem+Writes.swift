@@ -24,6 +24,7 @@ extension WriteStatement {
     static let onlySender = "only its sender, as a member, may do this"
     static let onlyOwner = "only an owner may do this"
     static let onlyAdmin = "only an owner or an admin may do this"
+    static let onlyWriter = "only a member who may write here may do this"
     static let messageIsClosed = "the message takes this no more, or \(everyConflict)"
 }
 

@@ -102,6 +102,8 @@ extension Write {
         case .revokeInvitation(let invitation): RevokeInvitation(invitation: invitation)
         case .join(let secret): JoinConversation(secret: secret)
         case .report(let report): CreateReport(report: report)
+        case .pinMessage(let message): PinMessage(message: message)
+        case .unpinMessage(let message): UnpinMessage(message: message)
         case .resolveReport(let resolution): ResolveReport(resolution: resolution)
         }
     }
@@ -113,7 +115,7 @@ extension Write.Action {
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
         DeclineRequest.self, SetPermissions.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
-        JoinConversation.self, CreateReport.self, ResolveReport.self,
+        JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
     ]
 }
 

@@ -43,6 +43,8 @@ public struct Limits: Hashable, Sendable, Codable {
     /// The length of a title in Unicode scalars.
     public var titleCharacters: Int
     public var mentionsPerMessage: Int
+    /// The messages that are pinned in one conversation at a time. Absent from a server without them.
+    public var pinnedMessages: Int?
     /// The size of a message's `extra` in bytes. Absent from a server without it.
     public var messageExtraBytes: Int?
     /// Absent, like what follows up to `uploadSeconds`, from a server without attachments.

@@ -38,6 +38,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var attachments: [Attachment]?
     /// The application's own fields, as its sender gave them. Nil without any, and if it was deleted for everyone.
     public var extra: [String: JSONValue]?
+    /// Nil when it is not pinned.
+    public var pinned: MessagePin?
 
     /// Only the sender sees the status, the dates and the counts.
     public var status: Open<DeliveryStatus>?
@@ -55,7 +57,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
-        extra: [String: JSONValue]? = nil, status: DeliveryStatus = .none, dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
+        extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none, dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
     ) {
         self.id = id
@@ -77,6 +79,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.mentions = mentions
         self.attachments = attachments
         self.extra = extra
+        self.pinned = pinned
         self.status = status == .none ? nil : .known(status)
         self.dateDelivered = dateDelivered
         self.dateRead = dateRead
@@ -105,6 +108,20 @@ extension Message {
     ///
     /// What carries attachments may be replied to only where the deployment's `Limits.replyToAttachments` says so.
     public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) && attachments == nil }
+}
+
+/// Who pinned a message for everybody, and when.
+public struct MessagePin: Hashable, Sendable, Codable {
+    /// The position of the change `message.pinned`.
+    public var seq: Int64
+    public var userId: UserID
+    public var at: Timestamp
+
+    public init(seq: Int64, userId: UserID, at: Timestamp) {
+        self.seq = seq
+        self.userId = userId
+        self.at = at
+    }
 }
 
 /// What a message says of a file that it carries. The file itself is read from `media`, by the id.

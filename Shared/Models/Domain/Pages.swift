@@ -36,6 +36,18 @@ public struct BanPage: Hashable, Sendable, Codable {
     }
 }
 
+/// Pinned messages, latest pin first.
+public struct PinnedMessages: Hashable, Sendable, Codable {
+    public var messages: [Message]
+    /// Whether there are messages that were pinned before these.
+    public var more: Bool
+
+    public init(messages: [Message], more: Bool) {
+        self.messages = messages
+        self.more = more
+    }
+}
+
 /// A page of messages, from one snapshot.
 public struct History: Hashable, Sendable, Codable {
     /// Ascending by `seq`.

@@ -11,6 +11,8 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     case conversationRenamed = 9
     case memberChanged = 10
     case permissionsChanged = 11
+    case messagePinned = 12
+    case messageUnpinned = 13
 
     public var name: StaticString {
         switch self {
@@ -25,6 +27,8 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
         case .conversationRenamed: "conversation.renamed"
         case .memberChanged: "member.changed"
         case .permissionsChanged: "permissions.changed"
+        case .messagePinned: "message.pinned"
+        case .messageUnpinned: "message.unpinned"
         }
     }
 }

@@ -93,7 +93,9 @@ extension Reader {
             Write(
                 conversation, by: bob, key: nil,
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
+            Write(conversation, by: bob, key: nil, .pinMessage(message)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
+        layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: .max, limit: 100)),
         layout(
             SyncQuery(
                 bob,

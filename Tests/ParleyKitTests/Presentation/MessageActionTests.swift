@@ -8,7 +8,7 @@ import Testing
     func own() {
         let row = TimelineRow(message: said(1, by: anna))
         let early = MessageActions(row, viewer: anna, now: at(15))
-        #expect(early.allowed == [.reply, .edit, .copy, .tapback, .deleteForMe, .deleteForEveryone])
+        #expect(early.allowed == [.reply, .edit, .copy, .tapback, .pin, .deleteForMe, .deleteForEveryone])
         #expect(early.editableUntil == at(15))
         let late = MessageActions(row, viewer: anna, now: Timestamp(milliseconds: at(15).milliseconds + 1))
         #expect(late.refusal(of: .edit) == .editWindowClosed(at(15)))
@@ -19,7 +19,7 @@ import Testing
     @Test("another's message can be answered, not changed")
     func anothers() {
         let actions = MessageActions(TimelineRow(message: said(1, by: ben)), viewer: anna, now: at(0))
-        #expect(actions.allowed == [.reply, .copy, .tapback, .deleteForMe])
+        #expect(actions.allowed == [.reply, .copy, .tapback, .pin, .deleteForMe])
         #expect(actions.refusal(of: .edit) == .anotherSender)
         #expect(actions.refusal(of: .deleteForEveryone) == .anotherSender)
         #expect(actions.refusal(of: .retry) == .notFailed)
@@ -32,10 +32,21 @@ import Testing
         message.text = nil
         let actions = MessageActions(TimelineRow(message: message), viewer: anna, now: at(0))
         #expect(actions.allowed == [.deleteForMe])
-        for action in [.reply, .edit, .copy, .tapback, .deleteForEveryone] as [MessageAction] {
+        for action in [.reply, .edit, .copy, .tapback, .pin, .deleteForEveryone] as [MessageAction] {
             #expect(actions.refusal(of: action) == .deleted)
         }
         #expect(message.isDeleted(for: ben) && message.isDeleted(for: anna))
+    }
+
+    @Test("what is pinned can be taken down, by whoever may write")
+    func pinned() {
+        var row = TimelineRow(message: said(1, by: anna))
+        row.message.pinned = MessagePin(seq: 2, userId: anna, at: at(1))
+        let actions = MessageActions(row, viewer: ben, now: at(2))
+        #expect(actions.refusal(of: .unpin) == nil && actions.refusal(of: .pin) == .pinned(true))
+        row.message.pinned = nil
+        let reader = MessageActions(row, viewer: ben, writingRefusal: .mayNotWrite(.known(.admins)), now: at(2))
+        #expect(reader.refusal(of: .pin) == .mayNotWrite(.known(.admins)) && reader.refusal(of: .unpin) == .pinned(false))
     }
 
     @Test("a message deleted for oneself is deleted for nobody else")
@@ -51,7 +62,7 @@ import Testing
         let row = TimelineRow(message: said(1, by: anna), state: .sending)
         let actions = MessageActions(row, viewer: anna, now: at(500))
         #expect(actions.allowed == [.reply, .edit, .copy, .deleteForMe, .deleteForEveryone])
-        #expect(actions.refusal(of: .tapback) == .notSent)
+        #expect(actions.refusal(of: .tapback) == .notSent && actions.refusal(of: .pin) == .notSent)
         #expect(actions.editableUntil == nil)
     }
 

@@ -32,9 +32,9 @@ extension LocalStore {
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
-                tapback_counts, mentions, attachments, file_names, extra)
+                tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                ?21, ?22, ?23
+                ?21, ?22, ?23, ?24, ?25, ?26
             FROM conversations c
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -46,18 +46,21 @@ extension LocalStore {
                 parent_sender = coalesce(excluded.parent_sender, messages.parent_sender),
                 parent_preview = coalesce(excluded.parent_preview, messages.parent_preview),
                 tapback_counts = excluded.tapback_counts, mentions = excluded.mentions,
-                attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra
+                attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra,
+                pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
                 excluded.change_seq = messages.change_seq
                 AND (messages.attachments IS NULL AND excluded.attachments IS NOT NULL
-                    OR messages.extra IS NULL AND excluded.extra IS NOT NULL))
+                    OR messages.extra IS NULL AND excluded.extra IS NOT NULL
+                    OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL))
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
             message.text, message.sentAt, message.createdAt, message.editedAt, message.deletedTime,
             message.event?.kind, message.event?.userId, message.event?.title, message.replyTo?.messageId,
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
-            message.storedAttachments?.storedNames, message.storedExtra)
+            message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
+            message.pinned?.userId, message.pinned?.at)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -171,7 +174,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 24
+    static let messageColumns: Int32 = 27
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -184,7 +187,7 @@ extension LocalStore {
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
             attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),
-            extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self))
+            extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self), pinned: pin(row))
         message.kind = Open(row.text(6))
         return (message, row.integer(0))
     }
@@ -195,6 +198,11 @@ extension LocalStore {
             kind: .memberAdded, userId: row.optional(13, row.user), title: row.optional(14, row.text))
         event.kind = Open(kind)
         return event
+    }
+
+    private static func pin(_ row: Row) -> MessagePin? {
+        guard let seq = row.optional(24, row.integer) else { return nil }
+        return MessagePin(seq: seq, userId: row.user(25), at: row.time(26))
     }
 
     private static func reference(_ row: Row) -> Reference? {

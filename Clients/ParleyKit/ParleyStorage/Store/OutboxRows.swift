@@ -214,6 +214,12 @@ extension LocalStore {
         case .removeTapback:
             // The response to a repetition may be older than a tapback of another device, which must stay.
             if let message = row.message, !row.wasTried { try removeOwnTapback(from: message, in: state.key) }
+        case .pinMessage(false):
+            // As with a tapback: a repetition may be older than a pin of somebody else.
+            if let message = row.message, !row.wasTried {
+                try connection.run(
+                    "UPDATE messages SET pinned_seq = NULL WHERE conversation = ?1 AND id = ?2", state.key, message)
+            }
         case .clearHistory(let through): try clear(state.key, through: through)
         // The private stream tells of a conversation that left the list, before it may tell that the user came back.
         default: break
@@ -226,7 +232,7 @@ extension LocalStore {
                 """
                 UPDATE messages SET
                     text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, attachments = NULL,
-                    file_names = NULL, extra = NULL
+                    file_names = NULL, extra = NULL, pinned_seq = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -364,6 +370,7 @@ extension PendingWrite {
         case (.send(_, let parent, let mentions, let sentAt, let extra), .edit(let text)):
             .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
+            (.pinMessage, .pinMessage),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):
             later
         // Never nothing: an earlier tapback may be set on the server.

@@ -10,6 +10,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case deleteForEveryone
     case setTapback(TapbackKind)
     case removeTapback
+    /// Pins the message for everybody, or takes it down.
+    case pinMessage(Bool)
     case read(seq: Int64)
     case clearHistory(through: Int64)
     case rename(title: String)
@@ -43,6 +45,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .edit: "edit"
         case .deleteForMe, .deleteForEveryone: "delete"
         case .setTapback, .removeTapback: "tapback"
+        case .pinMessage: "pinned"
         case .read: "read"
         case .clearHistory: "clear"
         case .rename: "rename"

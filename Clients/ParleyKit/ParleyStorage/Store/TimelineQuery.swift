@@ -281,6 +281,7 @@ extension TimelineRow {
         case .deleteForEveryone: row.message.bury(at: change.at)
         case .setTapback(let kind): row.message.setTapback(kind, of: user)
         case .removeTapback: row.message.setTapback(nil, of: user)
+        case .pinMessage(let isPinned): row.message.setPin(isPinned, by: user, at: change.at)
         default: break
         }
         return row
@@ -297,6 +298,13 @@ extension Message {
         mentions = []
         attachments = nil
         extra = nil
+        pinned = nil
+    }
+
+    fileprivate mutating func setPin(_ isPinned: Bool, by user: UserID?, at time: Timestamp) {
+        guard let user, !deletedForEveryone else { return }
+        // As the latest pin, until the server has said where it is.
+        pinned = isPinned ? pinned ?? MessagePin(seq: .max, userId: user, at: time) : nil
     }
 
     fileprivate mutating func setTapback(_ kind: TapbackKind?, of user: UserID?) {
