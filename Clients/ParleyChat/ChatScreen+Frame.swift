@@ -375,7 +375,8 @@ extension ChatScreen {
             lines += self.lines(of: message, isSelected: index == panel.index)
         }
         if panel.results.isEmpty, !isSearch || !panel.query.isEmpty {
-            let (waiting, nothing) = isSearch ? (" Searching…", " Nothing found.") : (" Loading…", " Nothing is pinned.")
+            let (waiting, nothing) =
+                isSearch ? (" Searching…", " Nothing found.") : (" Loading…", " Nothing is pinned.")
             lines.append(Line(panel.isAnswered ? nothing : waiting, .dim))
         }
         return lines

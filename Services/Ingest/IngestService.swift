@@ -229,7 +229,8 @@ final class IngestService: HTTPHandler {
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
-            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
+            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
+            .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .liftBan,
             .revokeInvitation:
             try write(request, route, query, user, exchange)

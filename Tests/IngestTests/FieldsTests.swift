@@ -134,7 +134,9 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         }
         #expect(try extra("null").isEmpty)
         #expect(try extra("{}") == "{}")
-        #expect(try extra("{ \"a b\" :\n[1.50, \"\\\" \\\\\" ,\t-0E+9],\r\"é\":null}") == #"{"a b":[1.50,"\" \\",-0E+9],"é":null}"#)
+        #expect(
+            try extra("{ \"a b\" :\n[1.50, \"\\\" \\\\\" ,\t-0E+9],\r\"é\":null}")
+                == #"{"a b":[1.50,"\" \\",-0E+9],"é":null}"#)
         for other in ["[]", "1", "\"x\"", "true"] { #expect(throws: Problem.self) { try extra(other) } }
         let text = String(repeating: "é", count: ContractLimits.messageExtraBytes / 2 - 4)
         #expect(try extra(#"{"a":"\#(text)"}"#).utf8.count == ContractLimits.messageExtraBytes)

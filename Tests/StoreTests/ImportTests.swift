@@ -35,7 +35,8 @@ struct ImportTests {
     private enum Line {
         case conversation(ImportRecord.Conversation)
         case message(
-            MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "", extra: String = "")
+            MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "",
+            extra: String = "")
         case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
         case tapback(MessageID, UserID, String, Timestamp)
         case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
@@ -106,7 +107,8 @@ struct ImportTests {
     }
 
     @Test(
-        "attachments and what the application adds are imported as they are, kept by an edit, and exported byte for byte")
+        "attachments and what the application adds are imported as they are, kept by an edit, and exported byte for byte"
+    )
     @Reactor func attachments() async throws {
         try await withStore { store in
             let files = #"[{"id":"\#(first)","name":"a.pdf","type":"application/pdf","size":7}]"#

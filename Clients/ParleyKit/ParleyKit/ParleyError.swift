@@ -32,7 +32,8 @@ public enum ParleyProblem: Sendable {
 /// conversation, as failed.
 public struct RefusedWrite: Sendable {
     public enum Action: Hashable, Sendable {
-        case edit, deleteForMe, deleteForEveryone, react, pinMessage, clearHistory, rename, addMember(UserID), changeRole(UserID)
+        case edit, deleteForMe, deleteForEveryone, react, pinMessage, clearHistory, rename, addMember(UserID),
+            changeRole(UserID)
         case removeMember(UserID), changePermissions, liftBan(UserID), createGroup, removeFromList, settings
         /// To mute, pin, archive, or mark as unread.
         case mark

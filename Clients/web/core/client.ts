@@ -18,6 +18,7 @@ import type {
   NewSettings,
   Permission,
   Permitted,
+  PinnedMessages,
   Problem,
   ReceiptPage,
   Revision,
@@ -294,6 +295,8 @@ export interface ParleyClient {
   deleteForEveryone(id: ConversationId, message: MessageId): Promise<void>;
   /** One tapback per user and message; null takes it back. */
   react(id: ConversationId, message: MessageId, kind: string | null): Promise<void>;
+  /** Pins a message for everybody, or takes it down. */
+  setPinned(id: ConversationId, message: MessageId, pins: boolean): Promise<void>;
   retry(id: ConversationId, message: MessageId): Promise<void>;
   discard(id: ConversationId, message: MessageId): Promise<void>;
   /** The user has seen everything up to here: call it only while the page is visible and in front. */
@@ -357,6 +360,8 @@ export interface ParleyClient {
   /** Who was removed, for owners and admins: up to 200, by name. */
   bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+  /** A page of what is pinned, before `pinned.seq` of the last one of the page before. */
+  pinnedMessages(id: ConversationId, before?: number): Promise<PinnedMessages>;
   /** Those that are good: for owners and admins all of the group's, for members their own. */
   invitations(id: ConversationId): Promise<Invitation[]>;
   /** With its code, which is told this once. The same again gives it another one, so what failed can be repeated. */

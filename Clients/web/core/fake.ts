@@ -231,6 +231,16 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
+  setPinned(id: string, message: string, pins: boolean) {
+    const pinned = pins ? { seq: Date.now(), userId: "alice", at: new Date().toISOString() } : undefined;
+    return this.change(id, message, { pinned });
+  }
+
+  pinnedMessages(id: string) {
+    const messages = this.talks.get(id)!.rows.map(({ message }) => message).filter(({ pinned }) => pinned);
+    return this.done({ messages: messages.toSorted((one, other) => other.pinned!.seq - one.pinned!.seq), more: false });
+  }
+
   bans() {
     return this.done<BanPage>({ bans: [] });
   }

@@ -133,6 +133,8 @@ function plainRequest(row: OutboxRow): HTTPRequest {
     case "tapback":
       if (write.tapback === null) return call("DELETE", `${message}/tapback`);
       return call("PUT", `${message}/tapback`, { kind: write.tapback });
+    case "pinMessage":
+      return call(write.pins ? "PUT" : "DELETE", `${message}/pin`);
     case "clear":
       return call("DELETE", `${path}/history?through=${write.through}`);
     case "rename":

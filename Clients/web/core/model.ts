@@ -31,6 +31,8 @@ export interface Message {
   attachments?: Attachment[];
   /** The application's own. */
   extra?: Record<string, unknown>;
+  /** By whom it is pinned for everybody, since when, and where that stands among the changes. */
+  pinned?: { seq: number; userId: UserId; at: Time };
   status?: DeliveryStatus;
   dateDelivered?: Time;
   dateRead?: Time;
@@ -321,6 +323,13 @@ export interface ChangePage {
 export interface MemberPage {
   members: Member[];
   nextCursor?: UserId;
+}
+
+export interface PinnedMessages {
+  /** Latest pin first. */
+  messages: Message[];
+  /** Whether there are messages that were pinned before these. */
+  more: boolean;
 }
 
 export interface BanPage {

@@ -265,6 +265,10 @@ class Parley extends Writing implements kit.ParleyClient {
     return this.hub.ask(get(`${messagePath(id, message)}/receipts`, { after }));
   }
 
+  pinnedMessages(id: Id, before?: number): Promise<model.PinnedMessages> {
+    return this.hub.ask(get(`${conversationPath(id)}/pinned`, { limit: 100, before }));
+  }
+
   tapbacks(id: Id, message: model.MessageId, after?: model.UserId): Promise<model.TapbackPage> {
     return this.hub.ask(get(`${messagePath(id, message)}/tapbacks`, { after }));
   }

@@ -88,6 +88,10 @@ export class Writing {
     return this.enqueue({ kind: "tapback", tapback: kind }, id, message);
   }
 
+  setPinned(id: Id, message: MessageId, pins: boolean): Promise<void> {
+    return this.enqueue({ kind: "pinMessage", pins }, id, message);
+  }
+
   async retry(id: Id, message: MessageId): Promise<void> {
     await this.hub.write((copy) => retry(copy, id, message, newId()));
     this.hub.tell({ tell: "pump" });

@@ -93,6 +93,7 @@ function stackOf(row: TimelineRow, stack: HTMLElement, context: BubbleContext): 
     kept(stack, "line", row, (line) => [bubble(row, line, context), moreButton(row, actions)]),
     message.editedAt && !message.deletedForEveryone &&
     make("button.edited", { tabindex: "-1", onclick: () => actions.showRevisions(row) }, "Edited"),
+    message.pinned && make("span.edited", "Pinned"),
     row.state === "failed" && failure(row, actions),
     context.receipts && row.state === "stored" && statusLine(row, context),
     row.state === "sending" && context.place.endsRun && make("span.status", "Sending…"),
@@ -227,6 +228,7 @@ function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: Bub
   const text = message.deletedForEveryone ? "Message deleted" : spokenText(message).slice(0, 500);
   const parts = [names.of(message.senderId), text, wholeTime(message.createdAt)];
   if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
+  if (message.pinned) parts.push("Pinned");
   if (row.parent?.preview && row.parent.senderId !== undefined) {
     parts.push(`reply to ${names.of(row.parent.senderId)}: ${row.parent.preview}`);
   }

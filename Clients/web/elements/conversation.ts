@@ -17,7 +17,7 @@ import { openDetails } from "./details.ts";
 import { confirm } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
-import { showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
+import { showPinned, showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
@@ -129,6 +129,7 @@ export class ConversationView extends HTMLElement {
       iconButton("Back", "back", () => this.onback(), { class: "icon back" }),
       make("button.name", { "aria-label": "Details", onclick: details }, this.#face),
       make("div.names", this.#heading, this.#status),
+      iconButton("Pinned messages", "pin", () => showPinned(this, this.#client, this.#id, this.#actions.jump)),
       iconButton("Details of this conversation", "details", details),
     );
   }
@@ -288,6 +289,10 @@ export class ConversationView extends HTMLElement {
     if (isAlive && this.#mayWrite && canReply) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
     if (isAlive && message.text) item("Copy", () => this.#copy(message.text!));
+    if (isAlive && this.#mayWrite && row.state === "stored") {
+      const pins = !message.pinned;
+      item(pins ? "Pin" : "Unpin", () => void this.#client.setPinned(this.#id, row.id, pins));
+    }
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
     if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
     if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));

@@ -1,9 +1,9 @@
 import type { ParleyClient, TimelineRow } from "../core/client.ts";
-import type { ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
+import type { ConversationId, Message, MessageId, ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
 import { personOf } from "./avatar.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
 import { Endings, make, on } from "./dom.ts";
-import { signOf, wholeTime } from "./words.ts";
+import { signOf, spokenText, wholeTime } from "./words.ts";
 
 // What one asks about a single message. It is loaded from the server when asked for.
 
@@ -38,6 +38,38 @@ export function showTapbacks(owner: Element, client: ParleyClient, row: Timeline
     (after) => client.tapbacks(row.message.conversationId, row.id, after),
     (page: TapbackPage) => page.tapbacks.map(({ userId, kind }) => person(userId, signOf(kind), kind)),
   );
+}
+
+/** What is pinned in a conversation: choosing one goes there. */
+export function showPinned(
+  owner: Element,
+  client: ParleyClient,
+  id: ConversationId,
+  jump: (message: MessageId) => void,
+): void {
+  const { list } = loading(owner, "Pinned messages");
+  const choose = (message: MessageId) => {
+    list.closest("dialog")!.close();
+    jump(message);
+  };
+  const item = (message: Message) =>
+    make(
+      "li",
+      make(
+        "button.pinned",
+        { onclick: () => choose(message.id) },
+        make("span.who", { dir: "auto" }, client.names.of(message.senderId)),
+        make("span.wrapped", { dir: "auto" }, spokenText(message).slice(0, 500)),
+        make("time", wholeTime(message.createdAt)),
+      ),
+    );
+  const add = async (before?: number): Promise<HTMLElement[]> => {
+    const { messages, more } = await client.pinnedMessages(id, before);
+    const rows: HTMLElement[] = messages.map(item);
+    if (more) rows.push(nextButton((item) => fill(list, () => add(messages.at(-1)?.pinned?.seq), item)));
+    return rows.length ? rows : [make("li.quiet", "Nothing is pinned.")];
+  };
+  fill(list, () => add());
 }
 
 function loading(owner: Element, title: string) {

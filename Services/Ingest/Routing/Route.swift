@@ -65,7 +65,8 @@ extension Call {
         // Administrators alone see it.
         case .createReport: .open
         case .removeMember: .openAboutThemselves
-        case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename, .putMember, .putPermissions, .liftBan,
+        case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
+            .putMember, .putPermissions, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
         // An administrator is not suspended.

@@ -115,7 +115,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .write, .readMoved, .putSettings, .putProfile,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .write, .readMoved, .putSettings,
+            .putProfile,
             .eraseUser,
             .eraseStep,
             .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport:

@@ -57,7 +57,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
-        extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none, dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
+        extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none,
+        dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
     ) {
         self.id = id

@@ -262,7 +262,8 @@ extension Reader {
             guard let attachments = try? AttachmentList(from: &reader) else { preconditionFailure("a list of one") }
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             NewMessage(
-                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments, extra: none
+                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments,
+                extra: none
             ).write(to: &buffer, .whole)
         }
     }

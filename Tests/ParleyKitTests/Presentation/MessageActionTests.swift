@@ -46,7 +46,8 @@ import Testing
         #expect(actions.refusal(of: .unpin) == nil && actions.refusal(of: .pin) == .pinned(true))
         row.message.pinned = nil
         let reader = MessageActions(row, viewer: ben, writingRefusal: .mayNotWrite(.known(.admins)), now: at(2))
-        #expect(reader.refusal(of: .pin) == .mayNotWrite(.known(.admins)) && reader.refusal(of: .unpin) == .pinned(false))
+        #expect(
+            reader.refusal(of: .pin) == .mayNotWrite(.known(.admins)) && reader.refusal(of: .unpin) == .pinned(false))
     }
 
     @Test("a message deleted for oneself is deleted for nobody else")

@@ -15,14 +15,32 @@ import Testing
             text: "Yes!\n\u{0}Café 🧗", sentAt: time(1_764_000_000_123), createdAt: time(1_764_000_000_456),
             editedAt: time(1_764_000_000_789), replyTo: parent,
             tapbacks: [Tapback(userId: anna, kind: .love), Tapback(userId: ben, kind: TapbackKind("🧗")!)],
-            tapbackCounts: [.love: 1, TapbackKind("🧗")!: 1], mentions: [anna, ben])
+            tapbackCounts: [.love: 1, TapbackKind("🧗")!: 1], mentions: [anna, ben],
+            extra: ["place": .object(["lat": .number(53.5), "names": .array([.string("Pier"), .null])]), "n": .integer(.max)],
+            pinned: MessagePin(seq: 8, userId: anna, at: time(1_764_000_000_999)))
         try store.apply([.message(original)])
         #expect(try store.message(original.id, in: talk) == original)
         original.kind = .unknown("poll")
         original.changeSeq = 10
         original.text = ""
+        original.pinned = nil
+        original.extra = [:]
         try store.apply([.message(original)])
         #expect(try store.message(original.id, in: talk) == original)
+        #expect(try store.rows().map(\.message.extra) == [[:]])
+    }
+
+    @Test("what an earlier version did not keep is taken from the same state of a message")
+    func lateFields() throws {
+        let store = try copy(lastSeq: 3)
+        var whole = message(3)
+        try store.apply([.message(whole)])
+        whole.extra = ["a": .bool(true)]
+        try store.apply([.message(whole)])
+        #expect(try store.message(whole.id, in: talk) == whole)
+        whole.pinned = MessagePin(seq: 3, userId: ben, at: time(1))
+        try store.apply([.message(whole)])
+        #expect(try store.message(whole.id, in: talk) == whole)
     }
 
     @Test("of two states of a message the one with the higher changeSeq stays, in either order")

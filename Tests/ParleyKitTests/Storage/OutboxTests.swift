@@ -74,6 +74,52 @@ import Testing
         #expect(try store.outbox().isEmpty)
     }
 
+    @Test("a pin shows at once, stays as the server told it, and what is deleted has none")
+    func pins() throws {
+        let store = try copy(lastSeq: 3)
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest)])
+        var told = message(2, changeSeq: 4)
+        told.pinned = MessagePin(seq: 4, userId: ben, at: time(9))
+        try store.apply([.message(told)])
+        for number in 1...3 as ClosedRange<UInt64> {
+            try store.enqueue(.pinMessage(true), messageId(number), key: number)
+        }
+        try store.enqueue(.deleteForEveryone, messageId(3), key: 4)
+        let pins = try store.rows().map(\.message.pinned)
+        #expect(pins[0]?.userId == anna && pins[0]?.seq == .max && pins[1] == told.pinned && pins[2] == nil)
+        try store.enqueue(.pinMessage(false), messageId(1), key: 5)
+        #expect(try store.outbox().filter { $0.message == messageId(1) }.map(\.write) == [.pinMessage(false)])
+        #expect(try store.rows()[0].message.pinned == nil)
+        for row in try store.outbox() { try store.refuse(row, problem(.forbidden)) }
+        #expect(try store.rows().map(\.message.pinned) == [nil, told.pinned, nil])
+        for isRepetition in [true, false] {
+            try store.enqueue(.pinMessage(false), messageId(2), key: isRepetition ? 6 : 7)
+            for row in try store.outbox() where row.state == .waiting {
+                if isRepetition { try store.markTried([row.key]) }
+                try store.complete(row, with: .done)
+            }
+            #expect(try store.message(messageId(2), in: talk)?.pinned == (isRepetition ? told.pinned : nil))
+        }
+    }
+
+    @Test("what the application adds goes with its message, through an edit and another id")
+    func extras() throws {
+        let store = try copy()
+        let extra: [String: JSONValue] = ["b": .integer(1), "a": .array([.null, .number(1.5)])]
+        let write = PendingWrite.send(text: "one", replyTo: nil, mentions: [], sentAt: time(7), extra: extra)
+        try store.enqueue(write, messageId(101))
+        try store.enqueue(.edit(text: "better"), messageId(101), key: 2)
+        try store.enqueue(send("two", replyTo: messageId(101)), messageId(102), key: 3)
+        #expect(try store.rows().map(\.message.extra) == [extra, nil])
+        try store.refuse(store.outbox()[0], problem(.conflict))
+        try store.retry(messageId(101), in: talk, newId: messageId(201))
+        let expected = PendingWrite.send(text: "better", replyTo: nil, mentions: [], sentAt: time(7), extra: extra)
+        #expect(try store.outbox()[0].write == expected)
+        // A row of before has none.
+        let before = #"{"send":{"text":"x","mentions":[],"sentAt":"1970-01-01T00:00:00.007Z"}}"#
+        #expect(before.decoded(as: PendingWrite.self) == send("x"))
+    }
+
     @Test("a refused message fails with its reason, keeps its parent, and holds the later ones back")
     func failure() throws {
         let store = try copy()

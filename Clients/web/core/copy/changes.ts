@@ -40,7 +40,10 @@ function moveCursor(copy: CopyWriter, head: ConversationRecord, seq: number): vo
   else copy.setHead(head.id, { cursor: Math.max(head.cursor, seq) });
 }
 
-const carryTheirMessage = ["message.created", "message.edited", "message.deleted", "tapback.set", "tapback.removed"];
+const carryTheirMessage = [
+  ...["message.created", "message.edited", "message.deleted", "message.pinned", "message.unpinned"],
+  ...["tapback.set", "tapback.removed"],
+];
 const notShown = ["conversation.created", "permissions.changed"];
 const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];
 

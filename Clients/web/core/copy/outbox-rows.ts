@@ -173,7 +173,8 @@ export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown):
 
 async function storeResponse(copy: CopyWriter, { write, conversationId }: OutboxRow, body: unknown): Promise<void> {
   const head = await copy.head(conversationId);
-  if (write.kind === "send" || write.kind === "edit" || write.kind === "tapback" && write.tapback !== null) {
+  const tells = write.kind === "tapback" ? write.tapback !== null : write.kind === "pinMessage" && write.pins;
+  if (write.kind === "send" || write.kind === "edit" || tells) {
     await storeAlone(copy, body as Message);
   } else if (write.kind === "create" || write.kind === "rename" || write.kind === "permissions") {
     // The user may have taken it out of the list since.
@@ -206,6 +207,8 @@ async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
     // The response to a repetition may be older than a tapback of another device, which must stay.
   } else if (write.kind === "tapback" && write.tapback === null && !wasTried) {
     await copy.rows.put("messages", withTapback(message, null, copy.account.userId));
+  } else if (write.kind === "pinMessage" && !write.pins && !wasTried) {
+    await copy.rows.put("messages", { ...message, pinned: undefined });
   }
 }
 
@@ -290,7 +293,13 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
   const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [] };
-  return { ...message, ...deleted, ...nothing, attachments: undefined, extra: undefined };
+  return { ...message, ...deleted, ...nothing, attachments: undefined, extra: undefined, pinned: undefined };
+}
+
+/** Pinned anew it is the latest pin, until the server has said where. */
+export function withPin(message: Message, pins: boolean, at: string, user = ""): Message {
+  if (message.deletedForEveryone || pins && message.pinned) return message;
+  return { ...message, pinned: pins ? { seq: Number.MAX_SAFE_INTEGER, userId: user, at } : undefined };
 }
 
 export function withTapback<Row extends Message>(message: Row, kind: string | null, user?: string): Row {

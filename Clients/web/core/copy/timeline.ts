@@ -5,7 +5,7 @@ import { hiddenIn, isShown, withShownTapbacks } from "./blocks.ts";
 import { accountOf } from "./copy.ts";
 import type { Account, ConversationRecord, OutboxRow, Reading } from "./database.ts";
 import { messageById, messagesAfter, messagesBefore, shownAfter } from "./messages.ts";
-import { buried, outboxOf, withTapback } from "./outbox-rows.ts";
+import { buried, outboxOf, withPin, withTapback } from "./outbox-rows.ts";
 import { rangeAt } from "./ranges.ts";
 import { isUnread } from "./unread.ts";
 import type { PendingFile } from "../outbox/writes.ts";
@@ -177,6 +177,7 @@ function withChanges(row: TimelineRow, pending: OutboxRow[], own?: UserId): Time
     if (write.kind === "delete") message = buried(message, at);
     if (write.kind === "edit" && !message.deletedForEveryone) message = { ...message, text: write.text, editedAt: at };
     if (write.kind === "tapback") message = withTapback(message, write.tapback, own);
+    if (write.kind === "pinMessage") message = withPin(message, write.pins, at, own);
   }
   return [message === row.message ? row : { ...row, message }];
 }

@@ -206,6 +206,7 @@ function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
     case "edit":
     case "delete":
     case "tapback":
+    case "pinMessage":
       return [message];
     default:
       return [`${write.kind} ${conversationId}`];

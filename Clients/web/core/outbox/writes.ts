@@ -24,6 +24,8 @@ export type PendingWrite =
   | { kind: "delete"; scope: "me" | "everyone" }
   /** Null takes it back. */
   | { kind: "tapback"; tapback: string | null }
+  /** For everybody, or takes it down. */
+  | { kind: "pinMessage"; pins: boolean }
   | { kind: "read"; seq: number }
   | { kind: "clear"; through: number }
   | { kind: "rename"; title: string }
@@ -92,6 +94,6 @@ export function joined(first: PendingWrite, later: PendingWrite): PendingWrite |
   }
   if (first.kind === "mark" && later.kind === "mark") return first.mark.of === later.mark.of ? later : undefined;
   // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.
-  const replaces = ["edit", "tapback", "rename", "conversationSettings"];
+  const replaces = ["edit", "tapback", "pinMessage", "rename", "conversationSettings"];
   return first.kind === later.kind && replaces.includes(first.kind) ? later : undefined;
 }

@@ -36,6 +36,32 @@ Deno.test("what is on its way comes last, in the order of writing, and only at t
   expectEqual(seqs(middle), [1, 2, 3]);
 });
 
+Deno.test("a pin shows at once, stays as the server told it, and what is deleted has none", async () => {
+  const copy = await Copy.begin(4);
+  const told = { seq: 4, userId: "ben", at: "2026-01-01T00:00:00.000Z" };
+  await copy.apply(history(1, 4, 4));
+  await copy.apply({ write: "message", message: message(2, { changeSeq: 5, pinned: told }) });
+  for (const seq of [1, 2, 3]) await copy.write({ kind: "pinMessage", pins: true }, messageId(seq));
+  await copy.write({ kind: "delete", scope: "everyone" }, messageId(3));
+  const pins = async () => (await copy.page()).rows.map(({ message }) => message.pinned?.userId ?? null);
+  expectEqual(await pins(), ["anna", "ben", null, null]);
+  await copy.write({ kind: "pinMessage", pins: false }, messageId(1));
+  await copy.write({ kind: "pinMessage", pins: false }, messageId(2));
+  expectEqual(await pins(), [null, null, null, null]);
+});
+
+Deno.test("what the application adds goes with its message, through an edit", async () => {
+  const copy = await Copy.begin(1);
+  const extra = { place: { lat: 53.5 }, n: [1, null] };
+  await copy.write(
+    { kind: "send", text: "one", mentions: [], sentAt: "2026-01-01T00:00:00.000Z", extra },
+    messageId(7),
+  );
+  await copy.write({ kind: "edit", text: "better" }, messageId(7));
+  const { rows } = await copy.page();
+  expectEqual([rows.at(-1)!.message.text, rows.at(-1)!.message.extra], ["better", extra]);
+});
+
 Deno.test("a message that the server has stored stays in sight until the stream brings it", async () => {
   const copy = await Copy.begin(5);
   await copy.apply(history(1, 5, 5));
