@@ -322,6 +322,30 @@ import Testing
         #expect(device.deeds().isEmpty && device.shows("one emoji"))
     }
 
+    @Test("a message is pinned and taken down by one key, and what is pinned is listed and gone to")
+    func pins() {
+        var kept = said(1)
+        kept.pinned = MessagePin(seq: 3, userId: ben, at: at(0))
+        var device = Device([TimelineRow(message: kept), row(2)])
+        #expect(device.shows("Pinned"))
+        device.press(.up)
+        #expect(device.shows("P pin"))
+        device.press(.text("P"), .up)
+        #expect(device.shows("P take down"))
+        device.press(.text("P"))
+        #expect(device.deeds() == [.pinMessage(messageId(2), true), .pinMessage(messageId(1), false)])
+        device.press(.control("p"))
+        #expect(device.deeds() == [.loadPinned] && device.shows("Loading…"))
+        device.apply(.pinned(talkId(2), [said(9, "of another conversation")]))
+        #expect(!device.shows("another"))
+        device.apply(.pinned(talkId(), []))
+        #expect(device.shows("Nothing is pinned."))
+        device.apply(.pinned(talkId(), [said(8, "the rules"), said(9, "the address")]))
+        device.type("x")
+        device.press(.down, .enter)
+        #expect(device.deeds() == [.show(messageId(9))])
+    }
+
     @Test("deleting asks for whom, and offers what is possible")
     func deleting() {
         var device = Device([row(1, by: ben), row(2, by: anna)])

@@ -1092,6 +1092,11 @@ extension ScriptedServer {
                 return .failure(Problem(.forbidden, "for owners and admins"))
             }
             return .success(BanPage(bans: room.bans.values.sorted { $0.userId < $1.userId }))
+        case .pinned(let id, let before):
+            guard rooms[id] != nil else { return .failure(Problem(.notFound, "conversation")) }
+            let pinned = messages(of: id, for: user).filter { $0.pinned.map { $0.seq < before ?? .max } ?? false }
+            let latestFirst = pinned.sorted { $0.pinned!.seq > $1.pinned!.seq }
+            return .success(PinnedMessages(messages: latestFirst, more: false))
         case .invitations(let id): return invitations(into: id, for: user)
         case .invite(let id, let new): return invite(into: id, new, by: user)
         case .revokeInvitation(let id, let invitation, _):
