@@ -134,6 +134,8 @@ private final class Run {
                 try device.write(.setTapback(kinds.randomElement(using: &world.random)!), in: id, message: message.id)
             }
         case 46..<48: if let message { try device.write(.removeTapback, in: id, message: message.id) }
+        case 87..<88:
+            if let message { try device.write(.pinMessage(world.happens(60)), in: id, message: message.id) }
         case 48..<52: try deleteForEveryone(by: index, in: id)
         case 52..<55: if let message { try device.write(.deleteForMe, in: id, message: message.id) }
         case 55..<60: if let message { try device.write(.read(seq: message.seq), in: id) }

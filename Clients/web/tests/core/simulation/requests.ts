@@ -92,7 +92,7 @@ export class ScriptedServer extends WritableServer {
     if (this.room(id).kind === "direct" && [undefined, "members", "permissions"].includes(part)) {
       throw new Refusal(409, "conflict");
     }
-    this.check(user, id, method, part, about, fields);
+    this.check(user, id, method, part, about, fields, what);
     if (part === "permissions") return this.permit(id, fields as never, user), this.conversation(id, user);
     if (part === "members" && fields?.role) return this.setRole(id, about!, fields.role, user);
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);
@@ -102,19 +102,28 @@ export class ScriptedServer extends WritableServer {
       return this.hide(id, about!, user);
     }
     if (what === "tapback") return this.setTapback(id, about!, user, method === "PUT" ? fields.kind : null);
+    if (what === "pin") return this.setPinned(id, about!, user, method === "PUT");
     if (method === "PATCH") return this.edit(id, about!, user, fields.text);
     return this.deleteForEveryone(id, about!, user);
   }
 
   /** What a role does not permit. Anybody may remove others here, so that it happens often. */
-  private check(user: string, id: string, method: string, part?: string, about?: string, fields?: Fields): void {
+  private check(
+    user: string,
+    id: string,
+    method: string,
+    part?: string,
+    about?: string,
+    fields?: Fields,
+    what?: string,
+  ): void {
     const isOwner = this.room(id).roles[user] === "owner";
     const isNew = part === "members" && method === "PUT" && !this.isMember(about!, id);
     const isPermitted = part === "permissions" || fields?.role
       ? isOwner
       : part === undefined
       ? this.isPermitted(user, id, "rename")
-      : part === "messages" && method === "PATCH"
+      : part === "messages" && (method === "PATCH" || what === "pin")
       ? this.isPermitted(user, id, "write")
       : !isNew || this.isPermitted(user, id, "addMembers");
     if (!isPermitted) throw new Refusal(403, "forbidden");

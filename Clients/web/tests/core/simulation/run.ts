@@ -92,7 +92,8 @@ export class Run {
     } else if (dice < 41) await this.edit(device, id);
     else if (dice < 46 && message) {
       await device.write({ kind: "tapback", tapback: world.pick(tapbacks)! }, id, message.id);
-    } else if (dice < 48 && message) await device.write({ kind: "tapback", tapback: null }, id, message.id);
+    } else if (dice < 47 && message) await device.write({ kind: "tapback", tapback: null }, id, message.id);
+    else if (dice < 48 && message) await device.write({ kind: "pinMessage", pins: world.happens(60) }, id, message.id);
     else if (dice < 52) await this.deleteForEveryone(device, id);
     else if (dice < 57 && message) await device.write({ kind: "delete", scope: "me" }, id, message.id);
     else if (dice < 61 && message) await device.write({ kind: "read", seq: message.seq }, id);
@@ -412,10 +413,10 @@ export class Run {
     const shown = all.filter((message) => message.kind === "system" || !blocked.includes(message.senderId));
     const page = await device.memory.read((rows) => timeline(rows, id, { at: "end", before: 1_000, after: 0 }));
     const text = (messages: Message[], isTruth: boolean) =>
-      messages.map(({ seq, tapbacks, tapbackCounts }) => {
+      messages.map(({ seq, tapbacks, tapbackCounts, pinned }) => {
         const left = tapbacks.filter(({ userId }) => !isTruth || !blocked.includes(userId));
         const count = isTruth ? left.length : Object.values(tapbackCounts).reduce((sum, each) => sum + each, 0);
-        return `${seq}: ${left.map(({ userId, kind }) => `${userId} ${kind}`).sort()} ${count}`;
+        return `${seq}: ${left.map(({ userId, kind }) => `${userId} ${kind}`).sort()} ${count} ${pinned?.seq}`;
       }).join("; ");
     const stored = page.rows.filter(({ message }) => message.seq > 0 && message.seq <= truth.lastSeq);
     const [one, other] = [text(stored.map(({ message }) => message), false), text(shown, true)];

@@ -152,7 +152,7 @@ export class WritableServer extends ServerState {
     const state = this.changeable(id, message, by, true);
     if (state.deletedForEveryone) return;
     const gone = { text: null, deletedForEveryone: true as const, deletedAt: state.createdAt, editedAt: undefined };
-    const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [] };
+    const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [], pinned: undefined };
     this.changeMessage(id, message, by, "message.deleted", { ...gone, ...nothing });
   }
 
@@ -167,6 +167,15 @@ export class WritableServer extends ServerState {
     for (const { kind } of tapbacks) tapbackCounts[kind] = (tapbackCounts[kind] ?? 0) + 1;
     const what = kind === null ? "tapback.removed" : "tapback.set";
     return this.changeMessage(id, message, by, what, { tapbacks, tapbackCounts });
+  }
+
+  setPinned(id: string, message: string, by: string, pins: boolean): Message {
+    const state = this.changeable(id, message, by, false);
+    if (state.deletedForEveryone && pins) throw new Refusal(409, "conflict");
+    if (!!state.pinned === pins) return state;
+    const at = new Date(this.state.clock + 1).toISOString();
+    const pinned = pins ? { seq: this.room(id).log.length + 1, userId: by, at } : undefined;
+    return this.changeMessage(id, message, by, pins ? "message.pinned" : "message.unpinned", { pinned });
   }
 
   private changeMessage(id: string, message: string, by: string, kind: string, fields: Partial<Message>): Message {
