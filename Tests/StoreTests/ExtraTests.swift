@@ -90,7 +90,8 @@ struct ExtraTests {
             for reader in ["alice", "bob"] {
                 #expect(!text(await store.history(conversation, for: reader)).contains("extra"))
             }
-            #expect(try store.database.query("SELECT FROM store.messages WHERE extra IS NOT NULL").isEmpty)
+            let kept = try store.database.query("SELECT FROM store.messages WHERE extra IS NOT NULL")
+            #expect(kept.isEmpty)
         }
     }
 
@@ -117,7 +118,8 @@ struct ExtraTests {
                 await Reactor.sleep(for: .milliseconds(10))
             }
             #expect(status == 200)
-            #expect(try store.database.query("SELECT extra FROM store.messages WHERE extra IS NOT NULL") == [["{}"]])
+            let left = try store.database.query("SELECT extra FROM store.messages WHERE extra IS NOT NULL")
+            #expect(left.map { $0[0] } == ["{}"])
         }
     }
 }

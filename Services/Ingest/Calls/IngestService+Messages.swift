@@ -39,7 +39,7 @@ extension IngestService {
         let query = PinnedMessagesQuery(
             ConversationQuery(conversation, reader: user),
             before: try parameters.integer("before", in: 1...QueryParameters.maximumSeq) ?? .max,
-            limit: try parameters.limit(50, atMost: UInt16(ContractLimits.pinnedMessages)))
+            limit: try parameters.limit(50, atMost: Int64(ContractLimits.pinnedMessages)))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.pinnedMessages, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
