@@ -27,6 +27,8 @@ package enum ImportRecord: Hashable, Sendable {
         package var text: String?
         package var replyTo: MessageID?
         package var attachments: [Attachment]?
+        /// The application's own.
+        package var extra: [String: JSONValue]?
         package var createdAt: Timestamp
         /// Of an edited message: all its texts, the present one last.
         package var revisions: [Revision]?
