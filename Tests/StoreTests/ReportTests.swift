@@ -190,7 +190,7 @@ import Wire
         }
     }
 
-    @Test("so many reports are open of one user, and in one conversation; resolved ones do not count")
+    @Test("so many reports are open of one user, and one where there are very many; resolved ones do not count")
     @Reactor func bounds() async throws {
         try await withStore { store in
             let ids = (0..<ContractLimits.openReportsPerReporter).map { _ in ReportID(.random) }
@@ -209,8 +209,9 @@ import Wire
                 SELECT slot, conversation_id, gen_random_uuid(), 'user' || n, 1, now(), 'bob'
                 FROM store.reports r, generate_series(1, \(rest)) n WHERE r.id = '\(ids[0])'
                 """)
+            #expect(await report(of: "bob", by: "carol", store)?.status == 201, "nobody is kept from reporting")
             #expect(await report(of: "bob", by: "carol", store)?.status == 409)
-            #expect(await resolve(ids[4], store)?.status == 200)
+            for id in ids[4...5] { #expect(await resolve(id, store)?.status == 200) }
             #expect(await report(of: "bob", by: "carol", store)?.status == 201)
         }
     }

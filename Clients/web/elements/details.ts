@@ -9,7 +9,13 @@ import { invitationLinks } from "./invitations.ts";
 import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
-export function openDetails(owner: Element, client: ParleyClient, id: ConversationId, onleft: () => void): void {
+export function openDetails(
+  owner: Element,
+  client: ParleyClient,
+  id: ConversationId,
+  onleft: () => void,
+  onreport: (user: UserId) => void,
+): void {
   const endings = new Endings();
   const name = make("div");
   const people = make("div");
@@ -112,6 +118,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       ...personOf(names, userId, isSelf ? " (you)" : ""),
       make("span.detail", isGroup ? { owner: "Owner", admin: "Admin" }[role] ?? "" : ""),
       isOwner && role !== "owner" && roleButton(userId, role === "admin"),
+      !isSelf && reportButton(userId),
       !isSelf && blockButton(owner, client, userId),
       !isSelf && (isOwner || isAdmin && role === "member") &&
         iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
@@ -123,6 +130,10 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
     const label = isAdmin ? `Remove ${who} as admin` : `Make ${who} an admin`;
     const onclick = () => void client.setRole(id, user, isAdmin ? "member" : "admin");
     return make("button.link", { "aria-label": label, onclick }, action);
+  }
+
+  function reportButton(user: UserId): HTMLElement {
+    return make("button.link", { "aria-label": `Report ${names.of(user)}`, onclick: () => onreport(user) }, "Report");
   }
 
   function permissionChoices(row: ConversationRow): HTMLElement {

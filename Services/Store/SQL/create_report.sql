@@ -37,11 +37,18 @@ verdict AS MATERIALIZED (
                 WHERE a.slot = :slot AND a.conversation_id = :conversation AND a.user_id = :user
                   AND a.joined_seq <= s.last_seq AND coalesce(a.left_seq, {Int64.max}) >= s.joined_seq)
                 THEN {Problem.notFound}
+            -- Where there are very many, a few users cannot keep all others from reporting: each has one.
             WHEN (
-                SELECT count(*) >= {ContractLimits.openReportsPerConversation}
-                    OR count(*) FILTER (WHERE r.reporter_id = :actor) >= {ContractLimits.openReportsPerReporter}
-                FROM store.reports r
-                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open) THEN {Problem.conflict}
+                SELECT count(*) FROM store.reports r
+                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open AND r.reporter_id = :actor
+            ) >= CASE
+                WHEN EXISTS (
+                    SELECT FROM store.reports r
+                    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open
+                    OFFSET {ContractLimits.openReportsPerConversation} - 1)
+                    THEN 1
+                ELSE {ContractLimits.openReportsPerReporter}
+            END THEN {Problem.conflict}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0
