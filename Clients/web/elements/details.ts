@@ -118,8 +118,8 @@ export function openDetails(
       ...personOf(names, userId, isSelf ? " (you)" : ""),
       make("span.detail", isGroup ? { owner: "Owner", admin: "Admin" }[role] ?? "" : ""),
       isOwner && role !== "owner" && roleButton(userId, role === "admin"),
-      !isSelf && reportButton(userId),
       !isSelf && blockButton(owner, client, userId),
+      !isSelf && iconButton(`Report ${names.of(userId)}`, "alert", () => onreport(userId)),
       !isSelf && (isOwner || isAdmin && role === "member") &&
         iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
     );
@@ -130,10 +130,6 @@ export function openDetails(
     const label = isAdmin ? `Remove ${who} as admin` : `Make ${who} an admin`;
     const onclick = () => void client.setRole(id, user, isAdmin ? "member" : "admin");
     return make("button.link", { "aria-label": label, onclick }, action);
-  }
-
-  function reportButton(user: UserId): HTMLElement {
-    return make("button.link", { "aria-label": `Report ${names.of(user)}`, onclick: () => onreport(user) }, "Report");
   }
 
   function permissionChoices(row: ConversationRow): HTMLElement {
