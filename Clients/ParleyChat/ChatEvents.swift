@@ -1,4 +1,5 @@
 import Models
+import ParleyKit
 import ParleyPresentation
 import ParleyStorage
 import ParleySync
@@ -48,6 +49,8 @@ enum ChatUpdate {
     /// The user's devices; nil: they cannot be had.
     case devices([Device]?)
     case revisions(MessageID, [Revision])
+    /// The server has it.
+    case reported(ReportID)
     /// To be told to the user.
     case notice(String)
     /// The seconds pass: what is shown may be outdated.
@@ -132,6 +135,7 @@ enum ChatEffect: Equatable {
     case revoke(InvitationID)
     /// By its code.
     case lookAtInvitation(String), join(String)
+    case report(NewReport)
     case loadDevices, endOtherDevices
     case endDevice(String)
     case set(readReceipts: Bool?, presence: Bool?)

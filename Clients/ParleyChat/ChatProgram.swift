@@ -329,6 +329,7 @@ package final class ChatProgram {
         case .lookAtInvitation(let code): look(at: code)
         case .join(let code):
             begin(Self.refusalsOfJoining) { parley throws(ParleyError) in try await parley.join(by: code) }
+        case .report(let report): self.report(report)
         case .loadDevices: showDevices { _ in }
         case .endDevice(let name):
             showDevices(conflict: "No more can be ended one by one: o ends all others.") { parley throws(ParleyError) in
@@ -482,6 +483,21 @@ package final class ChatProgram {
             }
         }
     }
+
+    private func report(_ report: NewReport) {
+        write { [self] talk throws(ParleyError) in
+            do throws(ParleyError) {
+                try await talk.report(report)
+                await apply(.reported(report.id))
+            } catch {
+                await apply(.notice(error.sentence(Self.refusalsOfReporting)))
+            }
+        }
+    }
+
+    private static let refusalsOfReporting: [Problem.Code: String] = [
+        .notFound: "It is not there any more.", .conflict: "You have reported as much here as is possible at a time.",
+    ]
 
     /// Does something with the user's devices, and shows which there are then.
     private func showDevices(

@@ -60,6 +60,10 @@ extension ChatScreen {
         case .text("b"):
             guard let member = panel.marked, member != user else { return [] }
             return toggleBlock(of: member)
+        case .text(Self.reportKey):
+            guard let member = panel.marked, member != user else { return [] }
+            focus = .reporting(ReportPanel(user: member, message: nil))
+            return []
         case .text(let letter):
             guard let action = Self.groupKeys.first(where: { $0.key == letter })?.action else { return [] }
             let member = talk?.members.first { $0.userId == panel.marked && $0.userId != user }
@@ -220,7 +224,8 @@ extension ChatScreen {
         case .looking:
             let actions = talk.flatMap { entry(of: $0.id) }.map { GroupActions($0.conversation).allowed } ?? []
             let possible = Self.groupKeys.filter { actions.contains($0.action) }.map { "\($0.key) \($0.text)" }
-            return (possible + ["b block", "r receipts", "Esc back"]).joined(separator: "  ")
+            return (possible + ["b block", "\(Self.reportKey) report", "r receipts", "Esc back"]).joined(
+                separator: "  ")
         case .title: return "Enter renames the group  Esc back"
         case .adding: return "Enter adds  Esc back"
         case .removing, .leaving: return "y yes  Esc no"

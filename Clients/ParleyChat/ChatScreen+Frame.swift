@@ -88,6 +88,7 @@ extension ChatScreen {
         case .details(let panel): keys(of: panel)
         case .settings(let panel): keys(of: panel)
         case .revisions: "↑ ↓ PgUp PgDn scroll  Esc back"
+        case .reporting: "↑ ↓ choose  type what helps  Enter reports  Esc back"
         case .attaching: "Enter sends the file  Esc back"
         case .saving(let panel): "Enter saves" + (panel.files.count > 1 ? "  Tab next file" : "") + "  Esc back"
         }
@@ -99,6 +100,7 @@ extension ChatScreen {
         let named: [(MessageAction, String)] = [
             (.retry, "r send again"), (.discard, "x give up"), (.reply, "r reply"), (.edit, "e edit"),
             (.tapback, "t tapback"), (.pin, "P pin"), (.unpin, "P take down"), (.deleteForMe, "d delete"),
+            (.report, "\(Self.reportKey) report"),
         ]
         var keys = named.filter { refusal(of: $0.0, row) == nil }.map(\.1)
         if row.parent != nil { keys.append("p parent") }
@@ -195,6 +197,7 @@ extension ChatScreen {
             case .details(let panel): lines(of: panel)
             case .settings(let panel): lines(of: panel)
             case .revisions(let panel): lines(of: panel)
+            case .reporting(let panel): lines(of: panel)
             case .attaching(let panel): lines(of: panel)
             case .saving(let panel): lines(of: panel)
             default: talk.map(talkLines) ?? [Line(), Line("Choose a conversation.", .dim).centered(in: talkWidth)]
@@ -329,6 +332,7 @@ extension ChatScreen {
             return panel.isAtTitle ? field(panel.title, row: 4, left: left) : field(panel.names, row: 2, left: left)
         case .details(let panel): return cursor(in: panel, left: left)
         case .settings(let panel): return cursor(in: panel, left: left)
+        case .reporting(let panel): return field(panel.text, row: Self.reportTextRow, left: left)
         case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .list, .messages, .tapback, .deletion, .help, .revisions, .joining: return nil

@@ -18,6 +18,7 @@ extension ChatScreen {
         case .details(let panel): return press(key, in: panel)
         case .settings(let panel): return press(key, in: panel)
         case .revisions(let panel): return press(key, in: panel)
+        case .reporting(let panel): return press(key, in: panel)
         case .attaching(let panel): return press(key, in: panel)
         case .saving(let panel): return press(key, in: panel)
         case .help:
@@ -283,6 +284,7 @@ extension ChatScreen {
         case .text("P"): return act(talk?.selectedRow?.message.pinned == nil ? .pin : .unpin)
         case .text("s"): openSaving()
         case .text("x"): return act(.discard)
+        case .text(Self.reportKey): return act(.report)
         case .text("?"): focus = .help
         default: break
         }
@@ -313,6 +315,7 @@ extension ChatScreen {
         case .deleteForMe, .deleteForEveryone: focus = .deletion
         case .retry: return [.retry(row.id)]
         case .discard: return [.discard(row.id)]
+        case .report: focus = .reporting(ReportPanel(user: row.message.senderId, message: row.id))
         case .copy: break
         }
         return []

@@ -24,7 +24,8 @@ extension ChatScreen {
 
     var isPanelShown: Bool {
         switch focus {
-        case .search, .beginning, .joining, .help, .details, .settings, .revisions, .attaching, .saving: true
+        case .search, .beginning, .joining, .help, .details, .settings, .revisions, .reporting, .attaching, .saving:
+            true
         case .list, .composer, .messages, .tapback, .deletion: false
         }
     }

@@ -17,6 +17,7 @@ struct ChatScreen {
         case details(DetailsPanel)
         case settings(SettingsPanel)
         case revisions(RevisionsPanel)
+        case reporting(ReportPanel)
         case attaching(AttachPanel)
         case saving(SavePanel)
     }
@@ -147,6 +148,9 @@ struct ChatScreen {
             guard case .revisions(var panel) = focus, panel.message == id else { break }
             panel.revisions = revisions
             focus = .revisions(panel)
+        case .reported(let id):
+            notice = "Reported to those who run the service. Nobody else learns of it."
+            if case .reporting(let panel) = focus, panel.report?.id == id { leavePanel() }
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.

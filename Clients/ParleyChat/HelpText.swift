@@ -12,11 +12,12 @@ package enum HelpText {
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
-                     P pin it for everybody, again: take it down, v what it said before, Enter details, R or r send again what failed, x give it up,
-                     Esc back to writing
+                     P pin it for everybody, again: take it down, v what it said before, Enter details,
+                     R or r send again what failed, x give it up,
+                     ! report it to those who run the service, Esc back to writing
         Members      a add, i invite by a link (Ctrl-N takes one), e title, m make an admin or a member, o make an owner or a member, x remove,
                      p who may add, rename and write, u who was removed and who may come back,
-                     b block, l leave, r read receipts here,
+                     b block, ! report, l leave, r read receipts here,
                      d take a conversation off the list that has ended for you, Esc back
         Settings     ↑ ↓ choose, Enter changes one, or ends the block of somebody, e what you are called,
                      v your devices: x ends one, o all others

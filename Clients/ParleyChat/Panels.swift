@@ -1,4 +1,5 @@
 import Models
+import ParleyKit
 import ParleyPresentation
 import ParleyStorage
 
@@ -129,6 +130,29 @@ struct DevicesStep: Equatable {
     mutating func take(_ devices: [Device]) {
         self.devices = devices
         index = max(0, min(index, devices.count - 1))
+    }
+}
+
+/// Somebody who is reported, or a message of theirs.
+struct ReportPanel: Equatable {
+    let user: UserID
+    let message: MessageID?
+    var reason = ReportReason.spam
+    var text = TextEditor()
+    /// What was sent last: sent again as it is, it is the same report.
+    private(set) var report: NewReport?
+
+    mutating func move(by offset: Int) {
+        let all = ReportReason.allCases
+        reason = all[max(0, min(all.count - 1, all.firstIndex(of: reason)! + offset))]
+    }
+
+    mutating func send() -> NewReport {
+        let text = text.text.allSatisfy(\.isWhitespace) ? nil : text.text
+        if let report, report.reason == reason, report.text == text { return report }
+        let new = message.map { NewReport(of: $0, reason, text: text) } ?? NewReport(of: user, reason, text: text)
+        report = new
+        return new
     }
 }
 

@@ -67,7 +67,7 @@ public enum ContractLimits {
     public static let reportCharacters = 1_000
     /// The open reports of one user in one conversation.
     public static let openReportsPerReporter = 20
-    /// The open reports in one conversation.
+    /// Where so many are open in a conversation, each user has one: some cannot keep all others from reporting.
     public static let openReportsPerConversation = 1_000
     /// How long a report is kept after it was resolved.
     public static let resolvedReportLifetime = Duration.seconds(90 * 24 * 3600)

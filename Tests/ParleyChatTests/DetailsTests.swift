@@ -1,4 +1,5 @@
 import Models
+import ParleyKit
 import ParleyPresentation
 import ParleyStorage
 import Testing
@@ -276,6 +277,48 @@ import Testing
         #expect(device.shows("> half a") && !device.shows("Only admins"))
         device.press(.enter)
         #expect(device.deeds() == [.send("half a", replyTo: nil)])
+    }
+
+    @Test(
+        "a message of somebody else, and a member, are reported for a reason; what failed is sent again as the same report"
+    )
+    func reporting() throws {
+        var device = Device([row(1), row(2, by: anna)])
+        device.press(.up, .text("!"))
+        #expect(device.shows("not possible with a message of your own") && device.screen.focus == .messages)
+        device.press(.up, .text("!"))
+        #expect(device.shows("Report a message of ben") && device.shows("▌Spam"))
+        device.press(.down, .down, .up)
+        device.type("he shouts!")
+        device.effects = []
+        device.press(.enter)
+        let report = try #require(reports(device.deeds()).first)
+        #expect(report.message == messageId(1) && report.user == nil)
+        #expect(report.reason == .harassment && report.text == "he shouts!")
+        device.apply(.notice("The server cannot be reached."))
+        device.press(.enter)
+        #expect(reports(device.deeds()) == [report])
+        device.press(.backspace, .enter)
+        let other = try #require(reports(device.deeds()).first)
+        #expect(other.id != report.id && other.text == "he shouts")
+        device.apply(.reported(report.id))
+        #expect(device.shows("he shouts"), "that one was not answered")
+        device.apply(.reported(other.id))
+        #expect(device.screen.focus == .messages && device.shows("Nobody else learns of it."))
+
+        device = group()
+        device.press(.text("!"))
+        #expect(!device.shows("Report anna"), "nobody reports themselves")
+        device.effects = []
+        device.press(.down, .text("!"), .end, .enter)
+        let person = try #require(reports(device.deeds()).first)
+        #expect(person.user == ben && person.message == nil && person.reason == .spam && person.text == nil)
+        device.press(.escape)
+        #expect(device.screen.focus == .composer)
+    }
+
+    private func reports(_ effects: [ChatEffect]) -> [NewReport] {
+        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
     @Test("members can be blocked, which is shown, and settings list all who are, to end it")

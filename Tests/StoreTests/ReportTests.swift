@@ -145,7 +145,7 @@ import Wire
     @Reactor func copies() async throws {
         try await withStore { store in
             let files = [StoreUnderTest.File(name: "a.pdf"), StoreUnderTest.File(name: "b.pdf")]
-            let bare = Draft(text: "", files: files), gone = await send("gone", by: "bob", store)
+            let bare = Draft(text: "", files: files, extra: #"{"a":1}"#), gone = await send("gone", by: "bob", store)
             #expect(await store.send(bare, from: "bob", to: conversation).first?.status == 201)
             let ids = [ReportID(.random), ReportID(.random), ReportID(.random)]
             await store.settle()
@@ -162,11 +162,13 @@ import Wire
             }
             let withFiles = try #require(await copy(of: ids[0], store))
             #expect(withFiles["attachmentIds"] as? [String] == files.map { "\($0.id)" } && withFiles["text"] == nil)
+            #expect((withFiles["extra"] as? [String: Any])?["a"] as? Int == 1)
             #expect(await copy(of: ids[1], store)?["text"] as? String == "gone")
             // What is deleted already is reported without a text.
             #expect(await report(gone, by: "carol", id: ids[2], store)?.status == 201)
             let late = try #require(await copy(of: ids[2], store))
             #expect(late["senderId"] as? String == "bob" && late["text"] == nil)
+            #expect(late["extra"] == nil)
         }
     }
 
@@ -190,7 +192,7 @@ import Wire
         }
     }
 
-    @Test("so many reports are open of one user, and in one conversation; resolved ones do not count")
+    @Test("so many reports are open of one user, and one where there are very many; resolved ones do not count")
     @Reactor func bounds() async throws {
         try await withStore { store in
             let ids = (0..<ContractLimits.openReportsPerReporter).map { _ in ReportID(.random) }
@@ -209,8 +211,9 @@ import Wire
                 SELECT slot, conversation_id, gen_random_uuid(), 'user' || n, 1, now(), 'bob'
                 FROM store.reports r, generate_series(1, \(rest)) n WHERE r.id = '\(ids[0])'
                 """)
+            #expect(await report(of: "bob", by: "carol", store)?.status == 201, "nobody is kept from reporting")
             #expect(await report(of: "bob", by: "carol", store)?.status == 409)
-            #expect(await resolve(ids[4], store)?.status == 200)
+            for id in ids[4...5] { #expect(await resolve(id, store)?.status == 200) }
             #expect(await report(of: "bob", by: "carol", store)?.status == 201)
         }
     }

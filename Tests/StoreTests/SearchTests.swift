@@ -287,6 +287,31 @@ struct SearchTests {
                 == store.indexedTexts?.count { $0.hasPrefix(" after ") })
     }
 
+    @Test("of two indexers that have read the same, the later one leaves the index as it is")
+    @Reactor func sameTwice() async throws {
+        try await withTexts("apple one") { store, ids in
+            _ = await store.write(.edit(ids[0], text: "cherry one"), by: "alice", in: conversation)
+            await store.indexed()
+            // The edit is ahead of the index, so that the text is taken out and added again.
+            try store.database.execute("UPDATE store.search_positions SET indexed_seq = 2")
+            let second = try store.secondIndexer(), connection = second.connection
+            defer { second.connection.close() }
+            #expect(await store.eventually { connection.isUp })
+            let rows = try await connection.query(SearchIndex.unindexed) {
+                SearchIndex.set([conversation], positionsOfEach: 10, of: $1, in: &$0)
+            }
+            let portions = SearchIndex.portions(rows)
+            #expect(portions.map(\.changed) == [[2]])
+            var piece = TextTurns.Piece()
+            let chunks = await SearchChunk.chunks(try #require(portions.first), in: TextTurns(), &piece)
+            for _ in 0..<2 {
+                _ = try await connection.transaction { SearchIndex.add(portions, chunks, to: &$0) }
+                #expect(store.indexedTexts == [" cherry one "])
+            }
+            extendLifetime(rows)  // The texts lie in them.
+        }
+    }
+
     @Test("what executables of before change behind the index, as they do, is found as it is then")
     @Reactor func changesOfBefore() async throws {
         try await withTexts("apple one", "apple two", "apple three") { store, ids in

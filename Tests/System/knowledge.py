@@ -445,6 +445,12 @@ class Knowledge:
             )
         )
 
+    def reported(self, message: Message) -> dict:
+        """The copy in a report of it."""
+        shown = self.bare(message)
+        copy = {name: shown[name] for name in ("senderId", "text", "createdAt") if shown[name] is not None}
+        return copy | ({"attachmentIds": [file["id"] for file in files]} if (files := shown.get("attachments")) else {})
+
     def reference(self, id: str) -> dict:
         parent = self.world.messages.get(id)
         if not self.sees(parent) or parent.deleted_at:

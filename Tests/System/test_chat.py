@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from client import eventually, new_id, token
+from client import ACCEPTED, eventually, new_id, token
 from system import EXECUTABLES
 from terminals import ChatTerminal
 from uploads import Uploader, picture
@@ -323,6 +323,47 @@ async def test_what_the_server_refuses_is_told_in_plain_words(single, terminals,
     terminal.type(gone.name)
     terminal.press("enter")
     terminal.wait("was undone: that user cannot be added.", "2 members")
+
+
+async def test_a_message_and_a_member_are_reported_and_a_limit_is_told(single, terminals, people):
+    [alice, bob, backend] = people(single, 3)
+    backend.token = token(backend.name, adm=True)
+    group = await alice.create_group(bob, title="Walk")
+    message = await bob.send(group, "buy this")
+    terminal = terminals(single, alice.name)
+    terminal.wait("Walk", "online")
+    terminal.press("enter")
+    terminal.wait("buy this", "Enter send")
+    terminal.press("up", "!")
+    terminal.wait(f"Report a message of {bob.name}", "▌Spam")
+    terminal.press("down", "down")
+    terminal.type("he threatens")
+    terminal.wait("▌Violence or threats", "he threatens")
+    terminal.press("enter")
+    terminal.wait("Reported to those who run the service.", "buy this")
+    terminal.press("escape", "details")
+    terminal.wait("Members", bob.name)
+    terminal.press("down", "!")
+    terminal.wait(f"Report {bob.name}")
+    terminal.press("enter")
+    terminal.wait("Reported to those who run the service.", "buy this")
+    page = await backend.get("/v1/reports")
+    made = page["reports"]
+    while "nextCursor" in page:
+        page = await backend.get("/v1/reports", after=page["nextCursor"])
+        made += page["reports"]
+    made = [report for report in made if report["conversationId"] == group]
+    given = [[report.get(key) for key in ("reporterId", "messageId", "userId", "reason", "text")] for report in made]
+    assert given == [
+        [alice.name, message.body["id"], None, "violence", "he threatens"],
+        [alice.name, None, bob.name, "spam", None],
+    ]
+    for _ in range(18):
+        body = {"id": new_id(), "conversationId": group, "userId": bob.name, "reason": "spam"}
+        assert (await alice.request("POST", "/v1/reports", body)).status in ACCEPTED
+    terminal.press("up", "!", "enter")
+    terminal.wait("You have reported as much here as is possible at a time.", "▌Spam")
+    assert is_whole(terminal)
 
 
 def test_settings_and_what_a_message_said_before(single, terminals, names):

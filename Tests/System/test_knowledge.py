@@ -10,7 +10,7 @@ import re
 import uuid
 
 import pytest
-from client import User, eventually, new_id, token
+from client import ACCEPTED, User, eventually, new_id, token
 from digests import Copy, digest
 from histories import WORD, Conversation, History, profiles_told_by, told_by
 from knowledge import FOR_EVER, Knowledge
@@ -117,6 +117,7 @@ class Reader:
         await self.expect_presence()
         await self.expect_profiles()
         await self.expect_same_for_backend(administrator)
+        await self.expect_reports(administrator)
 
     # A conversation
 
@@ -138,7 +139,6 @@ class Reader:
             *(self.expect_message(conversation, known, message.id) for message in known.now.messages.values()
               if message.kind != "system"),
         )  # fmt: skip
-        await self.expect_reports(conversation, known)
         await self.expect_found(conversation, known)
 
     async def expect_bans(self, path: str, known: Knowledge):
@@ -207,14 +207,23 @@ class Reader:
         else:
             expect_equal(await self.user.get(path + "/receipts"), receipts, "receipts of " + what)
 
-    async def expect_reports(self, conversation: Conversation, known: Knowledge):
-        """What may be reported is what is seen; the rest is not there. Of the former so many are open at a time."""
-        messages = [message for message in known.now.messages.values() if message.kind != "system"]
-        for message in self.history.random.sample(messages, k=min(3, len(messages))):
-            body = {"id": new_id(), "conversationId": conversation.id, "messageId": message.id, "reason": "other"}
-            answer = await self.user.request("POST", "/v1/reports", body)
-            expected = (201, 409) if known.sees(known.world.messages.get(message.id)) else (404,)
-            assert answer.status in expected, (answer, f"report of message {message.seq} by {self.user.name}")
+    async def expect_reports(self, administrator: User):
+        """What may be reported is what is seen, and as it is seen; the rest is not there."""
+        for id, known in self.known.items():
+            messages = [message for message in known.now.messages.values() if message.kind != "system"]
+            for message in self.history.random.sample(messages, k=min(5, len(messages))):
+                body = {"id": new_id(), "conversationId": id, "messageId": message.id, "reason": "other"}
+                answer = await self.user.request("POST", "/v1/reports", body)
+                seen, what = (
+                    known.world.messages.get(message.id),
+                    f"report of message {message.seq} by {self.user.name}",
+                )
+                if not known.sees(seen):
+                    expect_equal(answer.status, 404, what)
+                    continue
+                assert answer.status in ACCEPTED, (answer, what)
+                report = await administrator.get(f"/v1/conversations/{id}/reports/{body['id']}")
+                expect_equal((report["reporterId"], report["message"]), (self.user.name, known.reported(seen)), what)
 
     async def expect_changes(self, conversation: Conversation, known: Knowledge):
         expected = known.changes()

@@ -162,6 +162,13 @@ public struct Talk: Sendable, Identifiable {
         try await engine.write(.clearHistory(through: seq), in: id)
     }
 
+    // MARK: Reports
+
+    /// Reports a message, or a person, to those who run the service. Nobody else learns of it, and the user not what becomes of it.
+    /// Repeat it with the same `NewReport` after `ParleyError.unreachable`. It is refused where the user does not see the message or
+    /// the person (404), so report a request before you block who made it, and while many reports of the user are open (409).
+    public func report(_ report: NewReport) async throws(ParleyError) { try await engine.report(report, in: id) }
+
     // MARK: Files
 
     /// How far the files of messages are that the server does not have yet.

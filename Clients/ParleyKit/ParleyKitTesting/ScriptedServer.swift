@@ -22,6 +22,7 @@ package struct ScriptedServer: Sendable {
         var bans: [UserID: Ban] = [:]
         /// With their codes.
         var invitations: [InvitationID: Invitation] = [:]
+        var reports: [ReportID: Reported] = [:]
         var deliveredSeq: [UserID: Int64] = [:]
         var readSeq: [UserID: Int64] = [:]
         var statusVersion: Int64 = 0
@@ -44,6 +45,11 @@ package struct ScriptedServer: Sendable {
         var role: MemberRole?
         var title: String?
         var permissions: Permissions?
+    }
+
+    package struct Reported: Sendable, Equatable {
+        package let report: RequestBody.NewReport
+        package let reporter: UserID
     }
 
     struct Asked: Sendable {
@@ -1072,6 +1078,8 @@ extension ScriptedServer {
 // MARK: What somebody asks once
 
 extension ScriptedServer {
+    package func reports(in id: ConversationID) -> [Reported] { (rooms[id]?.reports.values).map(Array.init) ?? [] }
+
     package func memberIds(of id: ConversationID) -> [UserID] { rooms[id]?.members ?? [] }
 
     package mutating func response(to subject: InquirySubject, for user: UserID) -> Result<any Sendable, Problem> {
@@ -1108,6 +1116,7 @@ extension ScriptedServer {
             }
             return .success(InvitationPreview(title: room.title, memberCount: room.members.count))
         case .join(let code, _): return join(by: code, user)
+        case .report(let new): return report(new, by: user)
         case .devices: return .success(DeviceList(devices: accounts[user]?.devices ?? []))
         case .endDevice(let name):
             accounts[user]?.devices.removeAll { $0.deviceId == name }
@@ -1185,6 +1194,23 @@ extension ScriptedServer {
             add(user, to: id, by: user)
         }
         return .success(conversation(id, for: user)!)
+    }
+
+    private mutating func report(
+        _ new: RequestBody.NewReport, by user: UserID
+    ) -> Result<any Sendable, Problem> {
+        let id = new.conversationId
+        let reported = Reported(report: new, reporter: user)
+        if let known = rooms[id]?.reports[new.id] {
+            return known == reported ? .success(NoContent()) : .failure(Problem(.conflict, "id: another report has it"))
+        }
+        let seesMessage = new.messageId.map { message in messages(of: id, for: user).contains { $0.id == message } }
+        let seesUser = new.userId.map { rooms[id]?.stays[$0] != nil }
+        guard windows(user, id) != nil, seesMessage ?? true, seesUser ?? true else {
+            return .failure(Problem(.notFound, "there is no such message or person"))
+        }
+        rooms[id]!.reports[new.id] = reported
+        return .success(NoContent())
     }
 
     private func receipts(

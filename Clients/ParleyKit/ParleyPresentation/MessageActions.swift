@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a message.
 public enum MessageAction: CaseIterable, Hashable, Sendable {
-    case reply, edit, copy, tapback, pin, unpin, deleteForMe, deleteForEveryone
+    case reply, edit, copy, tapback, pin, unpin, deleteForMe, deleteForEveryone, report
     /// Sends a message again that the server refused, or gives it up.
     case retry, discard
 }
@@ -11,6 +11,7 @@ public enum MessageAction: CaseIterable, Hashable, Sendable {
 /// Why an action is not possible, to be told to the user.
 public enum ActionRefusal: Hashable, Sendable {
     case anotherSender
+    case ownMessage
     /// The time for edits is over since then.
     case editWindowClosed(Timestamp)
     case deleted
@@ -30,6 +31,7 @@ public enum ActionRefusal: Hashable, Sendable {
     public var text: String {
         switch self {
         case .anotherSender: "Only its sender can do that."
+        case .ownMessage: "That is not possible with a message of your own."
         case .editWindowClosed: "Messages can be edited for \(ActionRefusal.editMinutes) minutes."
         case .deleted: "The message was deleted."
         case .systemMessage: "That is not possible with this message."
@@ -80,6 +82,10 @@ public struct MessageActions: Sendable {
         if action == .copy { return message.text == nil ? textless : nil }
         if message.kind != .text, message.kind != .reply { return .systemMessage }
         if action == .discard || action == .retry { return isFailed ? nil : .notFailed }
+        // Whoever sees it.
+        if action == .report {
+            return message.senderId == viewer ? .ownMessage : message.deletedForEveryone ? .deleted : nil
+        }
         // What the server does not have is the user's alone.
         if !isMember, !isFailed { return .formerMember }
         switch action {
@@ -92,7 +98,7 @@ public struct MessageActions: Sendable {
         case .deleteForEveryone:
             if message.deletedForEveryone { return .deleted }
             return message.senderId != viewer ? .anotherSender : isFailed ? .notSent : nil
-        case .copy, .retry, .discard: return nil
+        case .copy, .retry, .discard, .report: return nil
         }
     }
 

@@ -128,6 +128,7 @@ extension InquirySubject {
             HTTPForm(.delete, conversationPath(id) + "/invitations/\(invitation)", idempotencyKey: key)
         case .invitation(let code): HTTPForm(.get, "/v1/invitations/" + encoded(code))
         case .join(let code, let key): HTTPForm(.post, "/v1/invitations/" + encoded(code), idempotencyKey: key)
+        case .report(let new): HTTPForm(.post, "/v1/reports", new)
         case .devices: HTTPForm(.get, "/v1/devices")
         case .endDevice(let name): HTTPForm(.delete, "/v1/devices/" + encoded(name))
         case .endOtherDevices: HTTPForm(.delete, "/v1/devices")

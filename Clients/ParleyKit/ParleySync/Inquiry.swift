@@ -38,6 +38,7 @@ package enum InquirySubject: Hashable, Sendable {
     case revokeInvitation(ConversationID, InvitationID, key: UUIDBytes)
     case invitation(code: String)
     case join(code: String, key: UUIDBytes)
+    case report(RequestBody.NewReport)
     case devices
     case endDevice(String)
     case endOtherDevices
@@ -126,6 +127,7 @@ extension Inquiry where Response == NoContent {
     package static func revoke(_ id: InvitationID, into conversation: ConversationID, key: UUIDBytes) -> Self {
         Self(.revokeInvitation(conversation, id, key: key))
     }
+    package static func report(_ new: RequestBody.NewReport) -> Self { Self(.report(new)) }
     package static func endDevice(_ name: String) -> Self { Self(.endDevice(name)) }
     package static var endOtherDevices: Self { Self(.endOtherDevices) }
 }

@@ -15,6 +15,7 @@ import type {
   Message,
   MessageId,
   NewInvitation,
+  NewReport,
   NewSettings,
   Permission,
   Permitted,
@@ -370,6 +371,8 @@ export interface ParleyClient {
   /** What a code opens to the user: their conversation, where they are a member, or what they may join. */
   lookUpInvitation(code: string): Promise<ConversationId | InvitationPreview>;
   join(code: string): Promise<ConversationId>;
+  /** Nobody but those who run the service learns of it. The same again is the same report, so what failed can be repeated. */
+  report(report: NewReport): Promise<void>;
   /** Where the user has begun sessions, the latest first, as far as their tokens name devices. */
   devices(): Promise<Device[]>;
   /** It needs another token from the application to come back. */

@@ -265,6 +265,10 @@ export class FakeClient implements ParleyClient {
     return this.done(this.add("Chess", ["carol", "dave"], 0));
   }
 
+  report() {
+    return this.done();
+  }
+
   devices() {
     const now = new Date().toISOString();
     const device = (deviceId: string, current: boolean): Device => ({

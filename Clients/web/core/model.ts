@@ -157,6 +157,18 @@ export interface InvitationPreview {
   memberCount: number;
 }
 
+export type ReportReason = "spam" | "harassment" | "violence" | "sexual" | "selfHarm" | "illegal" | "other";
+
+/** What a user tells those who run the service: of a message, as the user sees it, or of a person. */
+export interface NewReport {
+  id: string;
+  conversationId: ConversationId;
+  messageId?: MessageId;
+  userId?: UserId;
+  reason: ReportReason;
+  text?: string;
+}
+
 /** By the name that its tokens give it. */
 export interface Device {
   deviceId: string;
@@ -298,6 +310,7 @@ export interface Limits {
   /** Of one file, and of its name. */
   mediaBytes?: number;
   mediaNameBytes?: number;
+  reportCharacters?: number;
 }
 
 // Pages.

@@ -14,6 +14,7 @@ import { conversationList, oneRow, requestRows, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
 import { openCopy } from "./opening.ts";
+import { reportRequest } from "./reports.ts";
 import { resultsOf, searchCopy, shownResults } from "./search.ts";
 import type { SyncEvent } from "./sync/events.ts";
 import { LiveTimeline } from "./timeline-window.ts";
@@ -303,6 +304,10 @@ class Parley extends Writing implements kit.ParleyClient {
     const { id } = await this.hub.ask<model.Conversation>(invitationRequest("POST", code));
     this.post({ type: "created", conversation: id });
     return id;
+  }
+
+  async report(report: model.NewReport): Promise<void> {
+    await this.hub.ask(reportRequest(report));
   }
 
   async devices(): Promise<model.Device[]> {

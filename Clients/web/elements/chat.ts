@@ -8,6 +8,7 @@ import { Conversations } from "./conversation-list.ts";
 import { Endings, iconButton, make } from "./dom.ts";
 import { openInvitation } from "./invitations.ts";
 import { newConversation } from "./new-conversation.ts";
+import { openReport } from "./reporting.ts";
 import { Search } from "./search.ts";
 import { openSettings } from "./settings.ts";
 import { refusalText } from "./words.ts";
@@ -89,23 +90,25 @@ export class ParleyChat extends HTMLElement {
 
   /** Shows a conversation, and in it a message. */
   open(id: ConversationId, message?: MessageId): void {
-    if (!this.#client) return;
+    const client = this.#client;
+    if (!client) return;
     if (id === this.#opened && this.#view) {
       if (message) this.#view.jump(message);
       else this.#view.focusField();
       return;
     }
     this.#opened = id;
-    void this.#client.unmarkUnread(id);
+    void client.unmarkUnread(id);
     const view = this.#view = new ConversationView();
     view.extraOf = (message) => this.#extraOf(message);
     view.onback = () => this.#back();
     view.onleft = () => this.#back();
+    view.onreport = (user, messageId) => openReport(this.#layout, client, user, { conversationId: id, messageId });
     this.#main.replaceChildren(view);
     this.#layout.classList.add("opened");
     this.#conversations.select(id);
     this.#search.show(id);
-    view.open(this.#client, id, message ? { around: message } : "unread");
+    view.open(client, id, message ? { around: message } : "unread");
     if (!message) view.focusField();
   }
 

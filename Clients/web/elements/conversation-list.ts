@@ -4,6 +4,7 @@ import { avatar } from "./avatar.ts";
 import { setBlocked } from "./blocking.ts";
 import { arrange, Endings, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu } from "./menu.ts";
+import { openReport } from "./reporting.ts";
 import { briefTime, isolated, onNewDay, plain, previewOf, titleOf, today } from "./words.ts";
 
 /** How long a conversation may be muted, in hours. */
@@ -129,6 +130,10 @@ export class Conversations extends HTMLElement {
             ? { name: "Mark as read", run: readAll }
             : { name: "Mark as unread", run: () => void client.markUnread(id) },
           ...other === undefined ? [] : [{
+            name: "Report…",
+            isDangerous: true,
+            run: () => openReport(this, client, other, { conversationId: id }),
+          }, {
             name: isBlocked ? "Unblock" : "Block",
             isDangerous: !isBlocked,
             run: () => void setBlocked(this, client, other, !isBlocked),

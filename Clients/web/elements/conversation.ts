@@ -29,6 +29,8 @@ const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [
 export class ConversationView extends HTMLElement {
   onback: () => void = () => {};
   onleft: () => void = () => {};
+  /** Somebody in it, or a message of theirs. */
+  onreport: (user: UserId, message?: MessageId) => void = () => {};
   #client!: ParleyClient;
   #id!: ConversationId;
   #endings = new Endings();
@@ -123,7 +125,7 @@ export class ConversationView extends HTMLElement {
   // The heading.
 
   #header(): HTMLElement {
-    const details = () => openDetails(this, this.#client, this.#id, () => this.onleft());
+    const details = () => openDetails(this, this.#client, this.#id, () => this.onleft(), (user) => this.onreport(user));
     return make(
       "header",
       iconButton("Back", "back", () => this.onback(), { class: "icon back" }),
@@ -296,6 +298,7 @@ export class ConversationView extends HTMLElement {
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
     if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
     if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));
+    if (!row.isOwn && isAlive) item("Report…", () => this.onreport(message.senderId, row.id), true);
     if (!this.#row?.request) item("Delete for me", () => void this.#client.deleteForMe(this.#id, row.id), true);
     if (row.isOwn && isAlive && this.#isMember) {
       item("Delete for everyone", () => void this.#client.deleteForEveryone(this.#id, row.id), true);

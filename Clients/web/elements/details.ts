@@ -9,7 +9,13 @@ import { invitationLinks } from "./invitations.ts";
 import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
-export function openDetails(owner: Element, client: ParleyClient, id: ConversationId, onleft: () => void): void {
+export function openDetails(
+  owner: Element,
+  client: ParleyClient,
+  id: ConversationId,
+  onleft: () => void,
+  onreport: (user: UserId) => void,
+): void {
   const endings = new Endings();
   const name = make("div");
   const people = make("div");
@@ -113,6 +119,7 @@ export function openDetails(owner: Element, client: ParleyClient, id: Conversati
       make("span.detail", isGroup ? { owner: "Owner", admin: "Admin" }[role] ?? "" : ""),
       isOwner && role !== "owner" && roleButton(userId, role === "admin"),
       !isSelf && blockButton(owner, client, userId),
+      !isSelf && iconButton(`Report ${names.of(userId)}`, "alert", () => onreport(userId)),
       !isSelf && (isOwner || isAdmin && role === "member") &&
         iconButton(`Remove ${names.of(userId)}`, "close", () => void remove(userId)),
     );

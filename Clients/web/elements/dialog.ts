@@ -56,12 +56,19 @@ export function reasonOf(error: unknown): string {
   return navigator.onLine ? "The server could not be reached." : "There is no connection.";
 }
 
-/** Has something done that needs the server, and a line that says why it was not. */
-export function attempts() {
+/**
+ * Has something done that needs the server, and a line that says why it was not.
+ *
+ * @param refusals what to say of codes that mean something of their own here.
+ */
+export function attempts(refusals: Record<string, string> = {}) {
   const problem = make("p.problem", { role: "alert", hidden: true });
   async function attempt(work: () => Promise<void>, button?: HTMLButtonElement): Promise<void> {
     if (button) button.disabled = true;
-    const reason = await work().then(() => "", reasonOf);
+    const reason = await work().then(
+      () => "",
+      (error) => error instanceof ClientProblem && refusals[error.problem.code] || reasonOf(error),
+    );
     problem.hidden = !reason;
     problem.textContent = reason;
     if (button) button.disabled = false;

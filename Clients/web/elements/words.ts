@@ -1,6 +1,6 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, shownText } from "../core/media/kinds.ts";
-import type { Attachment, Message, Problem, UserId } from "../core/model.ts";
+import type { Attachment, Message, Problem, ReportReason, UserId } from "../core/model.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { patternOf } from "./text.ts";
 
@@ -191,6 +191,17 @@ export const tapbackSigns: Record<string, string> = {
 export function signOf(kind: string): string {
   return tapbackSigns[kind] ?? kind;
 }
+
+/** Why one reports something, as the contract has it. */
+export const reportReasons: Record<ReportReason, string> = {
+  spam: "Spam",
+  harassment: "Harassment or bullying",
+  violence: "Violence or threats",
+  sexual: "Sexual content",
+  selfHarm: "Self-harm",
+  illegal: "Something illegal",
+  other: "Something else",
+};
 
 /** Why a member may not write; empty where they may. */
 export function writingRefusal(row: ConversationRow): string {

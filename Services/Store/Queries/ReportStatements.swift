@@ -24,6 +24,7 @@ enum ReportStatements {
         let messageText: Column<String?>
         let messageAt: Column<Timestamp?>
         let media: Column<String?>
+        let messageExtra: Column<String?>
         let action: Column<ReportAction?>
         let note: Column<String?>
         let resolverId: Column<UserID?>
@@ -112,7 +113,7 @@ extension Problem {
 
 extension ByteBuffer {
     /// `{id, conversationId, messageId?, userId?, reason, text?, createdAt}`, and for administrators
-    /// `{reporterId?, message?: {senderId, text?, createdAt, attachmentIds?}, resolution?: {action, note?, resolvedBy, resolvedAt}}`.
+    /// `{reporterId?, message?: {senderId, text?, createdAt, attachmentIds?, extra?}, resolution?: {action, note?, resolvedBy, resolvedAt}}`.
     fileprivate mutating func append(report row: Row, isForAdministrators: Bool) {
         let columns = ReportStatements.columns
         beginObject()
@@ -144,6 +145,10 @@ extension ByteBuffer {
             beginArray()
             for id in media.split(separator: ",") { append(element: String(id)) }
             endArray()
+        }
+        if let extra = row[columns.messageExtra] {
+            append(key: "extra")
+            append(utf8: extra)
         }
         endObject()
     }

@@ -37,11 +37,18 @@ verdict AS MATERIALIZED (
                 WHERE a.slot = :slot AND a.conversation_id = :conversation AND a.user_id = :user
                   AND a.joined_seq <= s.last_seq AND coalesce(a.left_seq, {Int64.max}) >= s.joined_seq)
                 THEN {Problem.notFound}
+            -- Where there are very many, a few users cannot keep all others from reporting: each has one.
             WHEN (
-                SELECT count(*) >= {ContractLimits.openReportsPerConversation}
-                    OR count(*) FILTER (WHERE r.reporter_id = :actor) >= {ContractLimits.openReportsPerReporter}
-                FROM store.reports r
-                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open) THEN {Problem.conflict}
+                SELECT count(*) FROM store.reports r
+                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open AND r.reporter_id = :actor
+            ) >= CASE
+                WHEN EXISTS (
+                    SELECT FROM store.reports r
+                    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.is_open
+                    OFFSET {ContractLimits.openReportsPerConversation} - 1)
+                    THEN 1
+                ELSE {ContractLimits.openReportsPerReporter}
+            END THEN {Problem.conflict}
             ELSE {Problem.none}
         END AS problem
         OFFSET 0
@@ -56,10 +63,10 @@ moved AS MATERIALIZED (
 made AS (
     INSERT INTO store.reports (
         slot, conversation_id, id, reporter_id, reason, text, created_at, message_id, user_id, sender_id, message_text, message_at,
-        media)
+        media, message_extra)
     SELECT :slot, :conversation, :subject, :actor, :reason, :text, moved.announced_at, :message, :user, m.sender_id,
         nullif({text_as_of(row => m, position => {end_of_stays})}, ''), m.created_at,
-        CASE WHEN m.deleted_at IS NULL THEN {media_of(row => m)} END
+        CASE WHEN m.deleted_at IS NULL THEN {media_of(row => m)} END, CASE WHEN m.deleted_at IS NULL THEN m.extra END
     FROM moved LEFT JOIN visible m ON true
 )
 SELECT {write_result(positions => 0, useq => NULL, detail => NULL)}

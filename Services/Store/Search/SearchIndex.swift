@@ -111,6 +111,7 @@ enum SearchIndex {
 
     private struct RemoveInput: NamedFields {
         let key: ConversationInput
+        let since: Parameter<Int64>
         let seqs: Parameter<[Int64]>
     }
 
@@ -143,6 +144,7 @@ enum SearchIndex {
         for portion in portions where !portion.changed.isEmpty {
             batch.execute(remove) { parameters, input in
                 parameters.set(input.key, to: portion.conversation)
+                parameters.set(input.since, to: portion.since)
                 parameters.set(input.seqs, to: portion.changed)
             }
         }

@@ -615,6 +615,36 @@ import Testing
         await outsider.close()
     }
 
+    @Test(
+        "a message or a person is reported by whoever sees them; the same report again is one, and another under its id none"
+    )
+    func reports() async throws {
+        let world = try FaceWorld()
+        let (parley, outsider) = (try await world.connected(), try await world.connected(carla))
+        let talk = parley.conversation(world.group)
+        #expect(await first(talk.info) { $0 != nil } != nil)
+        let message = try await talk.send("Buy this")
+        #expect(await first(parley.pendingWrites) { $0 == 0 } != nil)
+        let report = NewReport(of: message, .spam, text: "Again")
+        try await talk.report(report)
+        try await talk.report(report)
+        let person = NewReport(of: ben, .harassment)
+        try await talk.report(person)
+        let kept = world.network.withServer { $0.reports(in: world.group) }
+        #expect(kept.allSatisfy { $0.reporter == anna })
+        #expect(Set(kept.map(\.report.id)) == [report.id, person.id] && kept.count == 2)
+        let sent = try #require(kept.first { $0.report.id == report.id }?.report)
+        #expect(sent.messageId == message && sent.userId == nil && sent.reason == .known(.spam) && sent.text == "Again")
+        let unseen = outsider.conversation(world.group)
+        for refused in [report, NewReport(of: message, .other), NewReport(of: ben, .other)] {
+            let error = await #expect(throws: ParleyError.self) { try await unseen.report(refused) }
+            guard case .refused(let problem) = error else { throw ParleyError.unreachable }
+            #expect(problem.code == .known(refused == report ? .conflict : .notFound))
+        }
+        await parley.close()
+        await outsider.close()
+    }
+
     @Test("devices are listed and ended, one or all others")
     func devices() async throws {
         let world = try FaceWorld()

@@ -19,7 +19,7 @@ import Testing
     @Test("another's message can be answered, not changed")
     func anothers() {
         let actions = MessageActions(TimelineRow(message: said(1, by: ben)), viewer: anna, now: at(0))
-        #expect(actions.allowed == [.reply, .copy, .tapback, .pin, .deleteForMe])
+        #expect(actions.allowed == [.reply, .copy, .tapback, .pin, .deleteForMe, .report])
         #expect(actions.refusal(of: .edit) == .anotherSender)
         #expect(actions.refusal(of: .deleteForEveryone) == .anotherSender)
         #expect(actions.refusal(of: .retry) == .notFailed)
@@ -35,6 +35,8 @@ import Testing
         for action in [.reply, .edit, .copy, .tapback, .pin, .deleteForEveryone] as [MessageAction] {
             #expect(actions.refusal(of: action) == .deleted)
         }
+        #expect(actions.refusal(of: .report) == .ownMessage)
+        #expect(MessageActions(TimelineRow(message: message), viewer: ben, now: at(0)).refusal(of: .report) == .deleted)
         #expect(message.isDeleted(for: ben) && message.isDeleted(for: anna))
     }
 
@@ -81,6 +83,8 @@ import Testing
         let former = MessageActions(TimelineRow(message: said(1, by: anna)), viewer: anna, isMember: false, now: at(0))
         #expect(former.allowed == [.copy])
         #expect(former.refusal(of: .reply) == .formerMember)
+        let others = MessageActions(TimelineRow(message: said(1, by: ben)), viewer: anna, isMember: false, now: at(0))
+        #expect(others.allowed == [.copy, .report])
         let event = happened(1, SystemEvent(kind: .memberAdded, userId: ben), by: anna)
         let actions = MessageActions(TimelineRow(message: event), viewer: anna, now: at(0))
         #expect(actions.allowed.isEmpty)

@@ -199,6 +199,14 @@ extension Engine {
         _ = try await ask(.revoke(invitation, into: id, key: identifiers.key()))
     }
 
+    // MARK: Reports
+
+    func report(_ report: NewReport, in id: ConversationID) async throws(ParleyError) {
+        let new = RequestBody.NewReport(
+            id: report.id, in: id, message: report.message, user: report.user, reason: report.reason, text: report.text)
+        _ = try await ask(.report(new))
+    }
+
     // MARK: Devices
 
     func endDevice(_ name: String) async throws(ParleyError) { _ = try await ask(.endDevice(name)) }
