@@ -16,7 +16,10 @@ import Testing
             editedAt: time(1_764_000_000_789), replyTo: parent,
             tapbacks: [Tapback(userId: anna, kind: .love), Tapback(userId: ben, kind: TapbackKind("🧗")!)],
             tapbackCounts: [.love: 1, TapbackKind("🧗")!: 1], mentions: [anna, ben],
-            extra: ["place": .object(["lat": .number(53.5), "names": .array([.string("Pier"), .null])]), "n": .integer(.max)],
+            extra: [
+                "place": .object(["lat": .number(53.5), "names": .array([.string("Pier"), .null])]),
+                "n": .integer(.max),
+            ],
             pinned: MessagePin(seq: 8, userId: anna, at: time(1_764_000_000_999)))
         try store.apply([.message(original)])
         #expect(try store.message(original.id, in: talk) == original)

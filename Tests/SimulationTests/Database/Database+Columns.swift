@@ -13,15 +13,21 @@ enum MessageColumns {
             SimulatedValue(message.text(asOf: position)), null(String.self), SimulatedValue(message.sentAt),
             SimulatedValue(message.createdAt), SimulatedValue(message.editedAt(asOf: position)),
             SimulatedValue(message.deletedAt), SimulatedValue(message.parent), SimulatedValue(message.parentSeq),
-            null(String.self), SimulatedValue(message.tapbacksJSON(asOf: position)),
+        ] + unused + [
+            SimulatedValue(message.tapbacksJSON(asOf: position)),
             SimulatedValue(message.tapbackCountsJSON(asOf: position)), SimulatedValue(message.event),
         ]
+    }
+
+    /// Attachments, what an application adds, and pins.
+    private static var unused: SimulatedRow {
+        [null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self)]
     }
 
     /// {plain_message}
     static func plain(_ message: Tables.Message?) -> SimulatedRow {
         let row = message.map { bare($0, asOf: .max) } ?? nothing(asOf: nil)
-        return row.prefix(14) + [SimulatedValue(message.map(\.hasMore))]
+        return row.prefix(18) + [SimulatedValue(message.map(\.hasMore))]
     }
 
     /// {message_with_parent}
@@ -35,8 +41,7 @@ enum MessageColumns {
         [
             null(Int64.self), null(MessageID.self), SimulatedValue(position), null(UserID.self), null(Int16.self),
             null(String.self), null(String.self), null(Timestamp.self), null(Timestamp.self), null(Timestamp.self),
-            null(Timestamp.self), null(MessageID.self), null(Int64.self), null(String.self), null(String.self),
-            null(String.self), null(String.self),
-        ]
+            null(Timestamp.self), null(MessageID.self), null(Int64.self),
+        ] + unused + [null(String.self), null(String.self), null(String.self)]
     }
 }
