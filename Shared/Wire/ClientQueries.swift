@@ -114,7 +114,7 @@ public struct MembersQuery: WireCodable, Hashable {
 
 /// `pinnedMessages`: messages that are pinned, latest pin first.
 ///
-/// Layout: head · before 8 (maximum: from the latest) · limit 2.
+/// Layout: head · before 8 (the highest position: from the latest) · limit 2.
 public struct PinnedMessagesQuery: WireCodable, Hashable {
     public var head: ConversationQuery
     public var before: Int64

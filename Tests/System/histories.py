@@ -184,7 +184,8 @@ class History:
     async def go_on(self, count: int):
         actions = [
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
-            (self.untap, 2), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1), (self.delete, 3), (self.delete_early, 1), (self.read, 9),
+            (self.untap, 2), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1),
+            (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),

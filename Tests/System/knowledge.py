@@ -448,7 +448,8 @@ class Knowledge:
     def reported(self, message: Message) -> dict:
         """The copy in a report of it."""
         shown = self.bare(message)
-        copy = {name: shown[name] for name in ("senderId", "text", "createdAt") if shown[name] is not None}
+        names = ("senderId", "text", "createdAt", "extra")
+        copy = {name: shown[name] for name in names if shown.get(name) is not None}
         return copy | ({"attachmentIds": [file["id"] for file in files]} if (files := shown.get("attachments")) else {})
 
     def reference(self, id: str) -> dict:

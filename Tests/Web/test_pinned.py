@@ -18,7 +18,9 @@ def test_a_message_is_pinned_for_everybody_found_in_the_list_and_taken_down(peop
     alice.say(group, "Harbour, pier 3")
     alice.say_many(group, [f"line {number}" for number in range(60)])
     one, other = alice.open().choose("Plans"), bob.open().choose("Plans")
-    one.shows("line 59")
+    other.button("Jump to latest").click()
+    for tab in (one, other):
+        tab.shows("line 59")
     expect(pinned(one)).to_contain_text("Nothing is pinned.")
     one.page.keyboard.press("Escape")
     one.act("line 58", "Pin")

@@ -38,7 +38,7 @@ extension IngestService {
     ) throws(Problem) {
         let query = PinnedMessagesQuery(
             ConversationQuery(conversation, reader: user),
-            before: try parameters.integer("before", in: 1...QueryParameters.maximumSeq) ?? .max,
+            before: try parameters.integer("before", in: 1...QueryParameters.maximumSeq) ?? QueryParameters.maximumSeq,
             limit: try parameters.limit(50, atMost: Int64(ContractLimits.pinnedMessages)))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.pinnedMessages, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }

@@ -95,7 +95,7 @@ extension Reader {
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
             Write(conversation, by: bob, key: nil, .pinMessage(message)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
-        layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: .max, limit: 100)),
+        layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: 7, limit: 100)),
         layout(
             SyncQuery(
                 bob,

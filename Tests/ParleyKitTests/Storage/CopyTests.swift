@@ -30,7 +30,6 @@ import Testing
         original.extra = [:]
         try store.apply([.message(original)])
         #expect(try store.message(original.id, in: talk) == original)
-        #expect(try store.rows().map(\.message.extra) == [[:]])
     }
 
     @Test("what an earlier version did not keep is taken from the same state of a message")

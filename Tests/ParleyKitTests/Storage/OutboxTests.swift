@@ -94,10 +94,9 @@ import Testing
         #expect(try store.rows().map(\.message.pinned) == [nil, told.pinned, nil])
         for isRepetition in [true, false] {
             try store.enqueue(.pinMessage(false), messageId(2), key: isRepetition ? 6 : 7)
-            for row in try store.outbox() where row.state == .waiting {
-                if isRepetition { try store.markTried([row.key]) }
-                try store.complete(row, with: .done)
-            }
+            let waiting = try store.outbox().filter { $0.state == .waiting }.map(\.key)
+            if isRepetition { try store.markTried(waiting) }
+            for row in try store.outbox() where waiting.contains(row.key) { try store.complete(row, with: .done) }
             #expect(try store.message(messageId(2), in: talk)?.pinned == (isRepetition ? told.pinned : nil))
         }
     }
