@@ -194,9 +194,6 @@ public struct NewMessage {
         self.extra = extra
     }
 
-    /// Whether it has nothing but what is in a `sendMessages` request.
-    public var isPlain: Bool { attachments.isEmpty && extra.isEmpty }
-
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
         id = try reader.message()
         sentAt = try reader.time()

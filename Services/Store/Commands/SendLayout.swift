@@ -27,6 +27,7 @@ struct SendLayout {
     private(set) var streamOfPlace: [Int] = []
     private(set) var replies: [Sparse<MessageID>] = []
     private(set) var mentions: [Sparse<UnsafeRawBufferPointer>] = []
+    private(set) var extras: [Sparse<UnsafeRawBufferPointer>] = []
 
     init(_ items: ArraySlice<SendItem>) {
         let conversationOfItem = findConversations(items)
@@ -41,6 +42,7 @@ struct SendLayout {
             if !item.message.mentions.isEmpty {
                 mentions.append(Sparse(place: place, value: item.message.mentions))
             }
+            if !item.message.extra.isEmpty { extras.append(Sparse(place: place, value: item.message.extra)) }
         }
     }
 

@@ -3,7 +3,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message that neither replies nor mentions, which is the usual run under low load.
+/// Stores a run of one message that has nothing but a text, which is the usual run under low load.
 enum SendOneStatement {
     struct Input: NamedFields {
         let key: ConversationInput
@@ -18,7 +18,7 @@ enum SendOneStatement {
 
     static func fits(_ items: ArraySlice<SendItem>) -> Bool {
         guard items.count == 1, let message = items.first?.message else { return false }
-        return message.replyTo == nil && message.mentions.isEmpty
+        return message.replyTo == nil && message.mentions.isEmpty && message.extra.isEmpty
     }
 
     static func add(to batch: inout Batch, _ item: SendItem) {

@@ -19,6 +19,8 @@ enum SendStatement {
         let parents: Parameter<[MessageID]>
         let mentionPlaces: Parameter<[Int64]>
         let mentionLists: Parameter<[UnsafeRawBufferPointer]>
+        let extraPlaces: Parameter<[Int64]>
+        let extras: Parameter<[UnsafeRawBufferPointer]>
         let answersAttachments: Parameter<Bool>
     }
 
@@ -45,8 +47,8 @@ enum SendStatement {
     static func add(
         to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout, answersAttachments: Bool
     ) {
-        if let item = items.first, !item.message.isPlain {
-            return SendWholeStatement.add(to: &batch, item, answersAttachments: answersAttachments)
+        if let item = items.first, !item.message.attachments.isEmpty {
+            return SendAttachmentsStatement.add(to: &batch, item, answersAttachments: answersAttachments)
         }
         if SendOneStatement.fits(items) { return SendOneStatement.add(to: &batch, items[items.startIndex]) }
         batch.execute(statement) { parameters, input in
@@ -64,6 +66,8 @@ enum SendStatement {
             parameters.set(input.parents, to: layout.replies.lazy.map(\.value))
             parameters.set(input.mentionPlaces, to: layout.mentions.lazy.map { Int64($0.place + 1) })
             parameters.set(input.mentionLists, to: layout.mentions.lazy.map(\.value))
+            parameters.set(input.extraPlaces, to: layout.extras.lazy.map { Int64($0.place + 1) })
+            parameters.set(input.extras, to: layout.extras.lazy.map(\.value))
             parameters.set(input.answersAttachments, to: answersAttachments)
         }
     }

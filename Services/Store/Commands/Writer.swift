@@ -57,7 +57,7 @@ final class Writer {
     nonisolated static let statements =
         [
             SendStatement.statement.untyped, SendOneStatement.statement.untyped,
-            SendWholeStatement.statement.untyped, MergedReads.statement.untyped,
+            SendAttachmentsStatement.statement.untyped, MergedReads.statement.untyped,
             PrivateTail.trim.untyped, RecentOutcomes.sweep.untyped,
         ] + LockStatement.all + BatchSteps.statements + SearchIndex.notes.all + MediaStatements.ofReleases
 

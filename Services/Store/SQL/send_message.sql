@@ -1,4 +1,4 @@
--- Stores a run of one message that neither replies nor mentions, as most are while there is little to do. What
+-- Stores a run of one message that has nothing but a text, as most are while there is little to do. What
 -- send_messages spends on starting its many nodes is most of a lone message's time; this one has half of them. It finds
 -- what that one finds, under the same locks, and returns a row of the same columns.
 --

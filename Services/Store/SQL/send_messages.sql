@@ -1,4 +1,4 @@
--- Stores a run of messages that have nothing but texts: finds repetitions, checks membership and parents, gives each new message the next `seq` of
+-- Stores a run of messages without attachments: finds repetitions, checks membership and parents, gives each new message the next `seq` of
 -- its conversation, and tells what became of all of them.
 --
 -- PostgreSQL spends its time here on index lookups, on carrying rows from node to node, and on columns; so the statement
@@ -34,6 +34,8 @@
 -- :parents              uuid[]
 -- :mention_places       bigint[]       places, ascending
 -- :mention_lists        text[]         user names with commas between them
+-- :extra_places         bigint[]       places, ascending
+-- :extras               text[]         JSON objects
 -- Of the deployment
 -- :answers_attachments  boolean        whether what carries attachments may be replied to
 --
@@ -124,8 +126,9 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :senders[m.stream] THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ',')) IS DISTINCT FROM (m.body, m.reply_to, m.mentions)
-                        OR k.attachments IS NOT NULL OR k.extra IS NOT NULL)
+                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra)
+                            IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra)
+                        OR k.attachments IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k
@@ -138,10 +141,12 @@ judged AS MATERIALIZED (
             SELECT m.*, :slots[c] AS slot, :conversations[c] AS conversation_id, :ids[ordinal] AS id,
                 CASE WHEN :reply_places[reply] = ordinal THEN :parents[reply] END AS reply_to,
                 CASE WHEN :reply_places[reply] = ordinal THEN (SELECT seqs FROM replies)[reply] END AS reply_seq,
-                CASE WHEN :mention_places[mention] = ordinal THEN :mention_lists[mention] END AS mentions
+                CASE WHEN :mention_places[mention] = ordinal THEN :mention_lists[mention] END AS mentions,
+                CASE WHEN :extra_places[extra_place] = ordinal THEN :extras[extra_place] END AS extra
             FROM (
                 SELECT t.*, :streams[ordinal] AS stream, :stream_conversations[:streams[ordinal]] AS c,
-                    width_bucket(ordinal, :reply_places) AS reply, width_bucket(ordinal, :mention_places) AS mention
+                    width_bucket(ordinal, :reply_places) AS reply, width_bucket(ordinal, :mention_places) AS mention,
+                    width_bucket(ordinal, :extra_places) AS extra_place
                 FROM unnest(:texts) WITH ORDINALITY AS t(body, ordinal)
                 OFFSET 0
             ) m
@@ -177,11 +182,12 @@ positions AS MATERIALIZED (
 ),
 -- What was deleted before it came is stored without its text.
 inserted AS (
-    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, sent_at, created_at, deleted_at)
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, extra, sent_at, created_at, deleted_at)
     SELECT slot, conversation_id, seq, id, seq, :senders[stream],
         CASE WHEN reply_to IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN body END, reply_to, reply_seq,
-        CASE WHEN NOT is_deleted THEN string_to_array(mentions, ',') END, :sent_times[ordinal], at,
+        CASE WHEN NOT is_deleted THEN string_to_array(mentions, ',') END, CASE WHEN NOT is_deleted THEN extra END,
+        :sent_times[ordinal], at,
         CASE WHEN is_deleted THEN at END
     FROM (
         SELECT *, (SELECT bases FROM positions)[p] + ordinal - width_bucket(ordinal, (SELECT ordinals FROM refused)) AS seq,

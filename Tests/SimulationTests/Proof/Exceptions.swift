@@ -103,7 +103,7 @@ enum Exceptions {
         "erase_member": "nobody is erased",
         "erase_receipts": "nobody is erased",
         "has_media": "nobody is erased",
-        "send_whole": "its clients send texts alone",
+        "send_attachments": "its clients send no attachments",
         "may_read_attachment": "its clients send no attachments",
         "carries_attachment": "its clients send no attachments",
         "forget_media_releases": "its clients send no attachments",

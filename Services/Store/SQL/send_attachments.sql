@@ -1,6 +1,5 @@
--- Stores a run of one message that has more than a text: attachments, or the application's own JSON. It finds what send_messages
--- finds, under the same locks, and returns a row of the same columns. A statement of their own keeps these out of the path of all
--- other messages.
+-- Stores a run of one message with attachments. It finds what send_messages finds, under the same locks, and returns a row of
+-- the same columns. Statements of their own keep attachments out of the path of all other messages.
 --
 -- :slot                smallint
 -- :conversation        uuid
@@ -10,8 +9,8 @@
 -- :sent_at             timestamptz
 -- :parent              uuid        or NULL
 -- :mentions            text        user names with commas between them, or NULL
--- :media               text        the ids of the files with commas between them, or NULL
--- :attachments         text        JSON array; NULL beside media: not every file is there, which is no matter for a repetition
+-- :media               text        the ids of the files with commas between them
+-- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
 -- :extra               text        JSON object, or NULL
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
@@ -49,7 +48,7 @@ judged AS MATERIALIZED (
             WHEN known IS NOT NULL THEN known
             WHEN role = 0 THEN {SendVerdict.senderHasLeft}
             WHEN :parent IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}
-            WHEN :media IS NOT NULL AND :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
+            WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (
@@ -81,7 +80,7 @@ inserted AS (
 -- What was deleted before it came carries nothing.
 released AS (
     INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
-    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted AND :media IS NOT NULL
+    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted
     ON CONFLICT DO NOTHING
 )
 SELECT {result_of_one},

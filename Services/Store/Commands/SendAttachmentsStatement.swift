@@ -5,8 +5,8 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message that has more than a text.
-enum SendWholeStatement {
+/// Stores a run of one message with attachments.
+enum SendAttachmentsStatement {
     struct Input: NamedFields {
         let key: ConversationInput
         let id: Parameter<MessageID>
@@ -15,14 +15,14 @@ enum SendWholeStatement {
         let sentAt: Parameter<Timestamp>
         let parent: Parameter<MessageID?>
         let mentions: Parameter<UnsafeRawBufferPointer?>
-        let media: Parameter<String?>
+        let media: Parameter<String>
         let attachments: Parameter<String?>
         let extra: Parameter<UnsafeRawBufferPointer?>
         let answersAttachments: Parameter<Bool>
     }
 
     static let statement = PreparedStatement<Input, SendStatement.Columns>(
-        "send_whole", PackageResources.send_whole_sql, .store)
+        "send_attachments", PackageResources.send_attachments_sql, .store)
 
     static func add(to batch: inout Batch, _ item: SendItem, answersAttachments: Bool) {
         let message = item.message
@@ -34,10 +34,8 @@ enum SendWholeStatement {
             parameters.set(input.sentAt, to: message.sentAt)
             parameters.set(input.parent, to: message.replyTo)
             parameters.set(input.mentions, to: message.mentions.isEmpty ? nil : message.mentions)
-            let files = message.attachments
-            parameters.set(
-                input.media, to: files.isEmpty ? nil : files.ids.map(\.description).joined(separator: ","))
-            parameters.set(input.attachments, to: files.isEmpty ? nil : files.json)
+            parameters.set(input.media, to: message.attachments.ids.map(\.description).joined(separator: ","))
+            parameters.set(input.attachments, to: message.attachments.json)
             parameters.set(input.extra, to: message.extra.isEmpty ? nil : message.extra)
             parameters.set(input.answersAttachments, to: answersAttachments)
         }
