@@ -129,6 +129,7 @@ enum ChatEffect: Equatable {
     case remove(UserID)
     case leaveGroup, removeFromList
     case permit(GroupPermission, PermittedRoles)
+    case setLifetime(Int?)
     case loadBans
     case liftBan(UserID)
     case loadInvitations, invite

@@ -319,6 +319,8 @@ package final class ChatProgram {
         case .remove(let user): write { talk throws(ParleyError) in try await talk.remove(user) }
         case .permit(let permission, let roles):
             write { talk throws(ParleyError) in try await talk.permit(permission, to: roles) }
+        case .setLifetime(let seconds):
+            write { talk throws(ParleyError) in try await talk.setMessageLifetime(seconds: seconds) }
         case .loadBans: loadBans()
         case .liftBan(let user): write { talk throws(ParleyError) in try await talk.liftBan(of: user) }
         case .loadInvitations: loadInvitations()
@@ -609,7 +611,8 @@ extension RefusedWrite {
         case (.accept, .known(.conflict)): "you are in as many conversations as is possible"
         case (.block, .known(.conflict)): "you have blocked as many as is possible"
         case (.changeRole, .known(.forbidden)), (.changePermissions, .known(.forbidden)): "only an owner can do that"
-        case (.addMember, .known(.forbidden)), (.removeMember, .known(.forbidden)), (.liftBan, .known(.forbidden)):
+        case (.addMember, .known(.forbidden)), (.removeMember, .known(.forbidden)), (.liftBan, .known(.forbidden)),
+            (.changeLifetime, .known(.forbidden)):
             "only owners or admins can do that"
         default: problem.reason
         }
@@ -629,6 +632,7 @@ extension RefusedWrite.Action {
         case .changeRole(let user): "The new role of \(user.name)"
         case .removeMember(let user): "Removing \(user.name)"
         case .changePermissions: "The change of who may do what"
+        case .changeLifetime: "The time that messages stay"
         case .liftBan(let user): "Allowing \(user.name) back"
         case .createGroup: "The new group"
         case .removeFromList: "Removing the conversation"

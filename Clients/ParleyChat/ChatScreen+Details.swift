@@ -83,11 +83,12 @@ extension ChatScreen {
         ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
         (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
-        ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
+        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 
     private static let adminKey = "m"
     private static let inviteKey = "i"
+    private static let lifetimeKey = "t"
 
     private mutating func begin(_ action: GroupAction, _ key: String, _ panel: DetailsPanel) -> [ChatEffect] {
         var panel = panel
@@ -108,6 +109,9 @@ extension ChatScreen {
             let role = key == Self.adminKey ? MemberRole.admin : .owner
             return [.put(member.userId, member.role == role ? .member : role)]
         case .changePermissions: panel.step = .permissions(0)
+        case .changeLifetime:
+            guard let conversation = talk.flatMap({ entry(of: $0.id) })?.conversation else { return [] }
+            return [.setLifetime(LifetimeChoice.next(after: conversation.messageLifetime?.seconds))]
         case .liftBans:
             panel.step = .bans(nil, 0)
             focus = .details(panel)
@@ -290,11 +294,14 @@ extension ChatScreen {
         }
     }
 
-    /// What is not every member's.
+    /// What is not every member's, and how long messages stay.
     private func permissionLine(_ conversation: Conversation) -> Line {
         let restricted = GroupPermission.allCases.filter { conversation.permittedRoles($0) != .members }
-        guard !restricted.isEmpty else { return Line() }
-        let parts = restricted.map { "\($0.title.lowercased()): \(conversation.permittedRoles($0).name)" }
+        var parts = restricted.map { "\($0.title.lowercased()): \(conversation.permittedRoles($0).name)" }
+        if let lifetime = conversation.messageLifetime {
+            parts.append("messages disappear after \(LifetimeChoice.name(lifetime.seconds))")
+        }
+        guard !parts.isEmpty else { return Line() }
         return Line(" " + HarmlessText.line(parts.joined(separator: " · ")), .dim)
     }
 

@@ -85,6 +85,9 @@ struct ClientLimits: Sendable {
         buffer.append(key: "changesPerPage", json: ContractLimits.changesPerPage)
         buffer.append(key: "pagesPerDigest", json: ContractLimits.pagesPerDigest)
         buffer.append(key: "editWindowSeconds", json: ContractLimits.editWindow.components.seconds)
+        let lifetime = ContractLimits.messageLifetime
+        buffer.append(key: "shortestLifetimeSeconds", json: lifetime.lowerBound.components.seconds)
+        buffer.append(key: "longestLifetimeSeconds", json: lifetime.upperBound.components.seconds)
         buffer.append(key: "frameBytes", json: ContractLimits.frameBytes)
         buffer.append(key: "helloBytes", json: ContractLimits.helloBytes)
         buffer.append(key: "replayChanges", json: ContractLimits.replayChanges)

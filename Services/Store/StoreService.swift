@@ -25,6 +25,7 @@ final class StoreService {
     let revocations: Revocations
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
+    let lifetimes: Lifetimes
     let clock: ChangeClock
     private let bus: Bus
 
@@ -40,9 +41,11 @@ final class StoreService {
         trimmer = StreamTrimmer(writingInBackground)
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
+        lifetimes = Lifetimes(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
-            erasures: erasures, revocations: revocations, releases: releases, profiles: profiles)
+            erasures: erasures, revocations: revocations, releases: releases, profiles: profiles,
+            lifetimes: lifetimes)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         outcomes.again = { [unowned writer] in writer.add($0) }
@@ -90,6 +93,7 @@ final class StoreService {
     /// Stops accepting requests and waits for the responses to accepted ones.
     func finish() async {
         erasures.stop()
+        lifetimes.stop()
         bus.onFrame = { _ in }
         while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
@@ -175,6 +179,9 @@ final class StoreService {
         }
         metrics.counter("parley_store_media_released_total", "Messages whose lost attachments media was told of") {
             [releases] in Double(releases.acknowledged)
+        }
+        metrics.counter("parley_store_messages_expired_total", "Messages deleted because their time was over") {
+            [lifetimes] in Double(lifetimes.expired)
         }
         metrics.gauge(
             "parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of"

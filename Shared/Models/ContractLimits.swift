@@ -100,6 +100,8 @@ public enum ContractLimits {
 
     /// The time after sending in which a message's text may be changed.
     public static let editWindow = Duration.seconds(15 * 60)
+    /// How long messages that disappear stay. The shortest also says how often a store looks at a conversation without any.
+    public static let messageLifetime = Duration.seconds(60)...Duration.seconds(366 * 24 * 3600)
 
     // MARK: Pages
 

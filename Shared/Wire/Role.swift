@@ -56,7 +56,7 @@ extension StoreRequestKind: RequestKind {
             [.ingest]
         case .readMoved: [.receipt]
         case .noteDevice: [.fanout]
-        case .eraseStep: [.store]
+        case .eraseStep, .expireMessages: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .invitations, .invitation, .devices, .suspension, .reports, .report, .pinnedMessages,

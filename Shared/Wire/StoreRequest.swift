@@ -20,6 +20,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case noteDevice = 14
     case suspendUser = 15
     case sendWhole = 16
+    case expireMessages = 17
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64

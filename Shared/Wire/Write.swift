@@ -57,6 +57,8 @@ public struct Write: WireCodable, Hashable {
         case declineRequest
         /// 200 with the conversation. Fields: see `GroupPermissions`.
         case setPermissions(GroupPermissions)
+        /// 200 with the conversation. Fields: seconds 4 (0: messages stay).
+        case setLifetime(seconds: UInt32)
         /// 204. Fields: user name.
         case liftBan(UserID)
         /// 201 with the invitation and its code. Fields: see `NewInvitation`.
@@ -101,6 +103,7 @@ public struct Write: WireCodable, Hashable {
             case .resolveReport: 24
             case .pinMessage: 25
             case .unpinMessage: 26
+            case .setLifetime: 27
             }
         }
     }
@@ -151,6 +154,7 @@ extension Write.Action: WireCodable {
             case 24: .resolveReport(try ReportResolution(from: &reader))
             case 25: .pinMessage(try reader.message())
             case 26: .unpinMessage(try reader.message())
+            case 27: .setLifetime(seconds: try reader.number())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -180,6 +184,7 @@ extension Write.Action: WireCodable {
             buffer.append(readReceipts.rawValue)
         case .unlist, .acceptRequest, .declineRequest: break
         case .setPermissions(let permissions): buffer.append(permissions.number)
+        case .setLifetime(let seconds): buffer.append(bigEndian: seconds)
         case .mark(let mark): mark.write(to: &buffer)
         case .createInvitation(let invitation): invitation.write(to: &buffer)
         case .revokeInvitation(let invitation): buffer.append(invitation)

@@ -1,6 +1,7 @@
 """One system for each process that runs tests; fresh users for every test."""
 
 import secrets
+import subprocess
 
 import pytest
 
@@ -37,6 +38,18 @@ def asking(system):
     system.choose(PARLEY_MESSAGE_REQUESTS="strangers")
     yield
     system.choose(PARLEY_MESSAGE_REQUESTS="off")
+
+
+@pytest.fixture
+def sql(system):
+    """Makes by SQL what takes too long, or too many requests, for a test."""
+    url = (system.state / "run" / "owner-database").read_text().strip()
+
+    def execute(statement: str):
+        done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return execute
 
 
 @pytest.fixture

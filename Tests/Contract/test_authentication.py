@@ -124,6 +124,7 @@ CALLS = [
     ("PUT", f"{CONVERSATION}/members/ben"),
     ("DELETE", f"{CONVERSATION}/members/ben"),
     ("PUT", f"{CONVERSATION}/permissions"),
+    ("PUT", f"{CONVERSATION}/lifetime"),
     ("GET", f"{CONVERSATION}/bans"),
     ("DELETE", f"{CONVERSATION}/bans/ben"),
     ("GET", f"{CONVERSATION}/invitations"),

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import subprocess
 import time
 from email.utils import parsedate_to_datetime
 
@@ -40,18 +39,6 @@ def beyond(limit: str):
 @pytest.fixture
 def group(anna, ben) -> str:
     return anna.group(ben)
-
-
-@pytest.fixture
-def sql(system):
-    """Makes by SQL what takes too long, or too many requests, for a test."""
-    url = (system.state / "run" / "owner-database").read_text().strip()
-
-    def execute(statement: str):
-        done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
-    return execute
 
 
 def send(person, group: str, **fields):
@@ -314,6 +301,14 @@ def test_the_time_for_edits(anna, group, limits, sql):
     refused = anna.http.patch(message, content=b'{"text":"Eleven?"}')
     assert (refused.status_code, refused.json()["code"]) == (403, "editWindowClosed")
     assert f"{limits['editWindowSeconds'] // 60} minutes" in refused.json()["detail"]
+
+
+@beyond("shortestLifetimeSeconds")
+@beyond("longestLifetimeSeconds")
+def test_how_long_messages_stay(anna, group, limits):
+    shortest, longest = limits["shortestLifetimeSeconds"], limits["longestLifetimeSeconds"]
+    for seconds, status in ((shortest, 200), (longest, 200), (shortest - 1, 400), (longest + 1, 400)):
+        assert anna.http.put(f"/v1/conversations/{group}/lifetime", json={"seconds": seconds}).status_code == status
 
 
 @beyond("pageBytes")

@@ -38,6 +38,7 @@ def calls(group):
         ("PUT", f"{conversation}/members/dora", None),
         ("DELETE", f"{conversation}/members/dora", None),
         ("PUT", f"{conversation}/permissions", {"rename": "admins"}),
+        ("PUT", f"{conversation}/lifetime", {"seconds": 3600}),
         ("GET", f"{conversation}/bans", None),
         ("DELETE", f"{conversation}/bans/dora", None),
         ("GET", f"{conversation}/invitations", None),

@@ -88,6 +88,7 @@ def writes(group, message, member):
         "putMember": ("PUT", f"{conversation}/members/{member}", {"role": "member"}, 200),
         "removeMember": ("DELETE", f"{conversation}/members/{member}", None, 204),
         "putPermissions": ("PUT", f"{conversation}/permissions", {"rename": "admins"}, 200),
+        "putLifetime": ("PUT", f"{conversation}/lifetime", {"seconds": 3600}, 200),
         "liftBan": ("DELETE", f"{conversation}/bans/{member}", None, 204),
         "revokeInvitation": ("DELETE", f"{conversation}/invitations/{UNKNOWN}", None, 204),
         "clearHistory": ("DELETE", f"{conversation}/history", None, 204),
@@ -103,7 +104,7 @@ def writes(group, message, member):
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "putPermissions", "edit", "setTapback", "putSettings"]
+WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -199,6 +200,7 @@ WRONG_BODIES = {
     "rename": ("title", [{}, {"title": None}, {"title": ""}, {"title": " \u2003"}, {"title": 1}, {"title": "a\0b"}]),
     "putMember": ("role", [{"role": "admins"}, {"role": ""}, {"role": 1}, {"role": ["owner"]}]),
     "putPermissions": ("write", [{"write": "admin"}, {"write": ""}, {"write": 1}, {"write": ["admins"]}]),
+    "putLifetime": ("seconds", [{}, {"seconds": "60"}, {"seconds": 59}, {"seconds": 60.5}, {"seconds": -1}, {"seconds": 0}]),
     "edit": ("text", [{}, {"text": None}, {"text": ""}, {"text": " \n\t\u00a0"}, {"text": 7}, {"text": "\0"}]),
     "setTapback": (
         "kind",

@@ -48,6 +48,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.delete, "/v1/conversations/\(id)/members/ben", "removeMember"),
             (.delete, "/v1/conversations/\(id)/history", "clearHistory"),
             (.put, "/v1/conversations/\(id)/permissions", "putPermissions"),
+            (.put, "/v1/conversations/\(id)/lifetime", "putLifetime"),
             (.get, "/v1/conversations/\(id)/bans", "bans"),
             (.get, "/v1/conversations/\(id)/pinned", "pinnedMessages"),
             (.put, "/v1/conversations/\(id)/messages/\(id)/pin", "pinMessage"),

@@ -9,13 +9,15 @@ import Testing
 @Suite struct DetailsTests {
     /// anna's screen, at a group with ben as its only owner unless anna is one, too.
     private func group(
-        _ role: MemberRole = .member, columns: Int = 80, left: Bool = false, _ permissions: Permissions? = nil
+        _ role: MemberRole = .member, columns: Int = 80, left: Bool = false, _ permissions: Permissions? = nil,
+        lifetime: MessageLifetime? = nil
     ) -> Device {
         var device = Device(columns: columns, [row(1)])
         var group = entry(lastSeq: 1, windows: [Window(from: 1, to: left ? 1 : nil)])
         group.conversation.role = .known(role)
         group.conversation.memberCount = 3
         group.conversation.permissions = permissions
+        group.conversation.messageLifetime = lifetime
         device.apply(.list([group], hasMore: false))
         device.apply(
             .members(
@@ -139,6 +141,24 @@ import Testing
             device.deeds() == [.permit(.addMembers, .admins), .permit(.rename, .owners), .permit(.write, .members)])
         device.press(.escape)
         #expect(device.shows(" Members"))
+    }
+
+    @Test("admins go from one lifetime of messages to the next, and everybody sees it; members are refused")
+    func lifetimes() {
+        var device = group(.admin)
+        device.effects = []
+        device.press(.text("t"))
+        #expect(device.deeds() == [.setLifetime(3_600)])
+        device = group(.admin, lifetime: MessageLifetime(seconds: 28 * 86_400, sinceSeq: 1))
+        #expect(device.shows("messages disappear after 4 weeks"))
+        device.effects = []
+        device.press(.text("t"))
+        #expect(device.deeds() == [.setLifetime(nil)])
+        device = group(.member, lifetime: MessageLifetime(seconds: 86_400, sinceSeq: 1))
+        device.effects = []
+        device.press(.text("t"))
+        #expect(device.shows("messages disappear after 1 day") && device.deeds().isEmpty)
+        #expect(device.shows("Only admins of the group can do that."))
     }
 
     @Test("what is not offered is refused with who may")

@@ -152,7 +152,7 @@ struct ManyWritersTests {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<24, using: &random) {
+        switch Int.random(in: 0..<26, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -197,6 +197,9 @@ struct ManyWritersTests {
         case 20: return write(.report(NewReport(id: report, message: target, user: other, reason: .spam)), by: user)
         case 21: return write(.resolveReport(ReportResolution(of: report, .deleted)), by: user)
         case 22: return write(Bool.random(using: &random) ? .pinMessage(target) : .unpinMessage(target), by: user)
+        case 23:
+            return write(.setLifetime(seconds: Bool.random(using: &random) ? 60 : 0), by: Self.users[0])
+        case 24: return command(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation))
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }

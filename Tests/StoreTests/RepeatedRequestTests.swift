@@ -99,6 +99,7 @@ struct RepeatedRequestTests {
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.pinMessage(message), by: "bob") { await write(.unpinMessage(message)) },
+            once(.setLifetime(seconds: 60)) { await write(.setLifetime(seconds: 0)) },
             once(.unpinMessage(message)) { await write(.pinMessage(message), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
             once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
@@ -193,6 +194,7 @@ struct RepeatedRequestTests {
             // An erasure step may be requested by anyone at any time. Nobody is being erased here.
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
+            Case(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation)),
         ]
     }
 

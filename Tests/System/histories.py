@@ -3,6 +3,7 @@ everything that happened is written down for `knowledge`."""
 
 import asyncio
 import random
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -188,7 +189,7 @@ class History:
             (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
-            (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
+            (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.limit_lifetime, 3), (self.expire, 1), (self.lift, 2),
             (self.invite, 3), (self.revoke, 1), (self.join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -731,6 +732,39 @@ class History:
         if permissions != world.permissions:
             await self.happened(conversation, "permissions.changed", actor, permissions=permissions)
 
+    async def limit_lifetime(self, conversation: Conversation, actor: User):
+        """Far longer than a history lasts: `expire` ends it."""
+        world, seconds = conversation.world, self.random.choice((None, 86_400, 604_800))
+        if conversation.kind == "group" and world.roles[actor.name] == "member":
+            return await self.refused(actor, conversation, "PUT", "/lifetime", {"seconds": seconds})
+        answer_of = Knowledge.conversation
+        await self.keyed(actor, conversation, "PUT", "/lifetime", {"seconds": seconds}, answer_of)
+        if seconds != (world.lifetime or {}).get("seconds"):
+            await self.happened(conversation, "lifetime.changed", actor, seconds=seconds)
+
+    async def expire(self, conversation: Conversation, _: User):
+        """The time of all messages is over that were sent with a lifetime."""
+        world = conversation.world
+        over = sorted(filter(world.disappears, world.messages.values()), key=lambda message: message.seq)
+        if not over:
+            return
+        where = f"WHERE conversation_id = '{conversation.id}'"
+        kept = await sql(self.owner.system, f"SELECT from_seq, seconds FROM store.lifetimes {where}")
+        await sql(self.owner.system, f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}")
+        session, last = self.sessions[self.owner.name], world.last_seq + len(over)
+        await session.reach(conversation.id, last)
+        for row in kept.split():
+            seq, seconds = row.split("|")
+            await sql(
+                self.owner.system,
+                f"UPDATE store.lifetimes SET seconds = {seconds}, due_at = now() + interval '1 day' {where} AND from_seq = {seq}",
+            )
+        told = {change["seq"]: change for change in session.changes(conversation.id)}
+        for seq, message in enumerate(over, world.last_seq + 1):
+            assert told[seq]["kind"] == "message.deleted", told[seq]
+            about = {"id": message.id, "isOver": True}
+            conversation.facts.append(Fact("message.deleted", message.sender, told[seq]["at"], seq, about))
+
     async def lift(self, conversation: Conversation, actor: User):
         world = conversation.world
         if conversation.kind == "direct" or not world.banned:
@@ -776,6 +810,14 @@ class History:
         await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
         # Decisions about presence, and blocks, that follow each other within a second are told of together, after it.
         await asyncio.sleep(1)
+
+
+async def sql(system, statement: str) -> str:
+    url = (system.state / "run" / "owner-database").read_text().strip()
+    command = ["psql", "--no-psqlrc", "-Atqc", statement, url]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def files_seen(conversation: Conversation, user: User) -> set[str]:

@@ -10,7 +10,7 @@ EVERYTHING = 10**9
 """Behind every position."""
 CHANGES = {
     "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
-    "permissions.changed", "message.created",
+    "permissions.changed", "lifetime.changed", "message.created",
     "message.edited", "message.deleted", "message.pinned", "message.unpinned", "tapback.set", "tapback.removed",
 }  # fmt: skip
 OPEN = {"addMembers": "members", "rename": "members", "write": "members"}
@@ -53,6 +53,8 @@ class Message:
     extra: dict | None = None
     pinned: tuple[int, str, str] | None = None
     """Position, user and time."""
+    is_over: bool = False
+    """Deleted because its time was over."""
 
 
 class World:
@@ -77,6 +79,8 @@ class World:
         self.taken: set[str] = set()
         """In whose list it is or was."""
         self.permissions = dict(OPEN)
+        self.lifetimes: list[tuple[int, int | None]] = []
+        """Since which position new messages stay how long; None: they stay."""
         self.banned: dict[str, Fact] = {}
         """Who was removed by somebody else, and may not be brought back by members."""
         self.invitations: dict[str, dict] = {}
@@ -99,7 +103,9 @@ class World:
     def take(self, fact: Fact):
         if fact.kind in CHANGES:
             self.changes.append(fact)
-            self.last_seq, self.last_at = fact.seq, fact.at
+            self.last_seq = fact.seq
+            if not fact.about.get("isOver"):
+                self.last_at = fact.at
         if fact.kind in SHOWN_IN_HISTORY:
             event = {"kind": fact.kind} | {key: fact.about[key] for key in ("userId", "title") if key in fact.about}
             self.messages[f"system {fact.seq}"] = Message(
@@ -138,6 +144,20 @@ class World:
 
     def _permissions_changed(self, fact: Fact):
         self.permissions = dict(fact.about["permissions"])
+
+    def _lifetime_changed(self, fact: Fact):
+        self.lifetimes.append((fact.seq, fact.about["seconds"]))
+
+    @property
+    def lifetime(self) -> dict | None:
+        if not self.lifetimes or self.lifetimes[-1][1] is None:
+            return None
+        return {"seconds": self.lifetimes[-1][1], "sinceSeq": self.lifetimes[-1][0]}
+
+    def disappears(self, message: Message) -> bool:
+        """Whether it was sent while messages did, and is still there."""
+        then = [seconds for seq, seconds in self.lifetimes if seq < message.seq]
+        return message.kind != "system" and not message.deleted_at and bool(then) and then[-1] is not None
 
     def _lift(self, fact: Fact):
         del self.banned[fact.about["userId"]]
@@ -198,6 +218,7 @@ class World:
     def _message_deleted(self, fact: Fact):
         message = self._touched(fact)
         message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
+        message.is_over = fact.about.get("isOver", False)
 
     def _message_pinned(self, fact: Fact):
         self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
@@ -318,7 +339,7 @@ class Knowledge:
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
-    - Who may do what in a group is known to whoever is in it, and who is banned to its owners and admins.
+    - Who may do what in a group, and how long messages stay, is known to whoever is in it, and who is banned to its owners and admins.
     - Who was invited by whom, and how many came, is known to owners and admins, and to who invited.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.
@@ -361,6 +382,7 @@ class Knowledge:
             message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
+                message.is_over = now.is_over
                 message.texts = message.texts[:1]  # which of the edits came before is not known any more
         return world
 
@@ -434,6 +456,7 @@ class Knowledge:
             }
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
+            | ({"expired": True} if message.is_over else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
@@ -545,12 +568,17 @@ class Knowledge:
             | self.draft()
             | ({"request": True} if self.is_asked else {})
             | ({"permissions": world.permissions} if self.knows_permissions else {})
+            | ({"messageLifetime": world.lifetime} if self.knows_rules and world.lifetime else {})
         )
 
     @property
     def knows_permissions(self) -> bool:
         """Of a group that restricts something, as long as they are in it."""
-        return (self.is_member or self.is_asked) and self.world.permissions != OPEN
+        return self.knows_rules and self.world.permissions != OPEN
+
+    @property
+    def knows_rules(self) -> bool:
+        return self.is_member or self.is_asked
 
     def bans(self) -> list[dict] | None:
         """None: not theirs to ask for."""
@@ -630,6 +658,9 @@ class Knowledge:
             told["title"] = fact.about["title"]
         elif fact.kind == "permissions.changed":
             told["permissions"] = fact.about["permissions"]
+        elif fact.kind == "lifetime.changed":
+            if fact.about["seconds"] is not None:
+                told["messageLifetime"] = {"seconds": fact.about["seconds"], "sinceSeq": fact.seq}
         elif fact.kind.startswith("member."):
             told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
         elif self.covers(world.messages[fact.about["id"]].seq):

@@ -703,7 +703,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
             .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
             .putMember(bob, .admin), .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
-            .setPermissions(.byDefault), .liftBan(bob),
+            .setPermissions(.byDefault), .setLifetime(seconds: 86_400), .liftBan(bob),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: conversation.uuid)),
             .createInvitation(
                 NewInvitation(

@@ -24,6 +24,7 @@ import Wire
             noteDevice                                   fanout
             suspendUser           ingest
             sendWhole             ingest
+            expireMessages                        store
             listConversations     ingest
             conversation          ingest
             members               ingest

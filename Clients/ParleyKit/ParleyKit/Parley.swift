@@ -314,6 +314,7 @@ extension RefusedWrite.Action {
         case .putMember(let user, let role): self = role == nil ? .addMember(user) : .changeRole(user)
         case .removeMember(let user): self = .removeMember(user)
         case .permissions: self = .changePermissions
+        case .lifetime: self = .changeLifetime
         case .liftBan(let user): self = .liftBan(user)
         case .createGroup: self = .createGroup
         case .removeFromList: self = .removeFromList

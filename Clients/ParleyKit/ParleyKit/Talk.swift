@@ -259,6 +259,12 @@ public struct Talk: Sendable, Identifiable {
         try await engine.write(.permissions(.init(permission, roles)), in: id)
     }
 
+    /// Decides how long messages stay that are sent from now on, in seconds (`Limits`); nil: until somebody deletes them. Owners and
+    /// admins of a group do this, and both of a direct conversation. Those that are over vanish, here without a connection, too.
+    public func setMessageLifetime(seconds: Int?) async throws(ParleyError) {
+        try await engine.write(.lifetime(seconds), in: id)
+    }
+
     /// Who was removed, and is brought back by owners and admins alone: asked of the server, which tells these.
     public func bans() async throws(ParleyError) -> [Ban] {
         var page = try await engine.ask(.bans(of: id, after: nil))

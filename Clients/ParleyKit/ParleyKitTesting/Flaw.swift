@@ -32,6 +32,7 @@ package enum Flaw: CaseIterable, Sendable {
     /// What another device has written takes the place of what is being written here.
     case takesOverWhatIsWritten
     case forgetsPermissions
+    case forgetsLifetimes
 }
 
 extension Flaw {
@@ -58,6 +59,11 @@ extension Flaw {
                     Change(
                         conversationId: change.conversationId, seq: change.seq, kind: .permissionsChanged,
                         at: change.at,
+                        actorId: change.actorId), movesCursor: moves)
+            case (.forgetsLifetimes, .change(let change, let moves)) where change.kind == .lifetimeChanged:
+                .change(
+                    Change(
+                        conversationId: change.conversationId, seq: change.seq, kind: .lifetimeChanged, at: change.at,
                         actorId: change.actorId), movesCursor: moves)
             case (.readsRequestsOnce, .conversation(let head, _)) where head.request == true: nil
             case (.takesRequestsForConversations, .requests(let requests)) where !requests.isEmpty:

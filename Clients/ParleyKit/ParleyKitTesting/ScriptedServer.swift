@@ -18,6 +18,7 @@ package struct ScriptedServer: Sendable {
         var stays: [UserID: [Window]] = [:]
         var roles: [UserID: MemberRole] = [:]
         var permissions = Permissions()
+        var lifetime: MessageLifetime?
         /// Who was removed by somebody else.
         var bans: [UserID: Ban] = [:]
         /// With their codes.
@@ -45,6 +46,7 @@ package struct ScriptedServer: Sendable {
         var role: MemberRole?
         var title: String?
         var permissions: Permissions?
+        var lifetime: MessageLifetime?
     }
 
     package struct Reported: Sendable, Equatable {
@@ -195,7 +197,8 @@ package struct ScriptedServer: Sendable {
             deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
             archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil,
             draft: accounts[user]?.drafts[id], request: isAsked(user, id) ? true : nil,
-            permissions: isMember(user, id) && room.permissions != Permissions() ? room.permissions : nil)
+            permissions: isMember(user, id) && room.permissions != Permissions() ? room.permissions : nil,
+            messageLifetime: isMember(user, id) ? room.lifetime : nil)
     }
 
     private func memberCount(_ room: Room, at seq: Int64) -> Int {
@@ -249,7 +252,7 @@ package struct ScriptedServer: Sendable {
         var change = Change(
             conversationId: id, seq: seq, kind: entry.kind, at: entry.at, actorId: entry.actor, userId: entry.user,
             role: entry.role, title: entry.kind == .conversationRenamed ? entry.title : nil,
-            permissions: entry.permissions)
+            permissions: entry.permissions, messageLifetime: entry.lifetime)
         if let message = entry.message {
             let live = room.messages[message]?.first { $0.changeSeq == seq }
             change.message =
@@ -329,10 +332,10 @@ extension ScriptedServer {
 
     private mutating func change(
         _ message: MessageID, in id: ConversationID, by user: UserID, _ kind: ChangeKind,
-        _ change: (inout Message) -> Void
+        at time: Timestamp? = nil, _ change: (inout Message) -> Void
     ) {
         clock += 1
-        let seq = append(Entry(kind: kind, at: now, actor: user, message: message), to: id)
+        let seq = append(Entry(kind: kind, at: time ?? now, actor: user, message: message), to: id)
         var state = rooms[id]!.messages[message]!.last!
         change(&state)
         state.changeSeq = seq
@@ -399,7 +402,7 @@ extension ScriptedServer {
     private func repeated(_ row: OutboxRow, _ id: ConversationID, _ user: UserID) -> Result<WriteResponse, Problem> {
         switch row.write {
         case .edit, .setTapback, .pinMessage(true): .success(.message(rooms[id]!.messages[row.message!]!.last!))
-        case .rename, .permissions: .success(.conversation(conversation(id, for: user)!))
+        case .rename, .permissions, .lifetime: .success(.conversation(conversation(id, for: user)!))
         default: .success(.done)
         }
     }
@@ -436,13 +439,14 @@ extension ScriptedServer {
             add(other, to: id, by: user)
             if let role = role.flatMap(MemberRole.init(rawValue:)) { setRole(of: other, to: role, in: id, by: user) }
         case .permissions(let new): permit(new, in: id, by: user)
+        case .lifetime(let seconds): setLifetime(seconds, in: id, by: user)
         case .liftBan(let other): rooms[id]!.bans[other] = nil
         case .removeMember(let other): remove(other, from: id, by: user)
         case .edit, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
             return changeMessage(row, in: id, by: user)
         default: return .failure(Problem(.conflict, "not possible"))
         }
-        if ["rename", "permissions"].contains(row.write.kind) {
+        if ["rename", "permissions", "lifetime"].contains(row.write.kind) {
             return .success(.conversation(conversation(id, for: user)!))
         }
         return .success(.done)
@@ -461,6 +465,7 @@ extension ScriptedServer {
                 || room.permissions.addMembers.include(role)
                     && (room.bans[other] == nil || role != .member)
         case .liftBan: role != .member
+        case .lifetime: room.kind == .direct || role != .member
         default: true
         }
     }
@@ -697,6 +702,28 @@ extension ScriptedServer {
         rooms[id]!.permissions = permissions
         let entry = Entry(kind: .permissionsChanged, at: now, actor: user, permissions: permissions)
         announce(append(entry, to: id), of: id)
+    }
+
+    private mutating func setLifetime(_ seconds: Int?, in id: ConversationID, by user: UserID) {
+        guard seconds != rooms[id]!.lifetime?.seconds else { return }
+        clock += 1
+        let lifetime = seconds.map { MessageLifetime(seconds: $0, sinceSeq: rooms[id]!.lastSeq + 1) }
+        rooms[id]!.lifetime = lifetime
+        announce(append(Entry(kind: .lifetimeChanged, at: now, actor: user, lifetime: lifetime), to: id), of: id)
+    }
+
+    /// The time of all messages is over that were sent with the present lifetime. That is no activity.
+    package mutating func expire(in id: ConversationID) {
+        guard let lifetime = rooms[id]?.lifetime else { return }
+        let over = rooms[id]!.messages.values.compactMap(\.last)
+            .filter { $0.seq > lifetime.sinceSeq && $0.kind != .system && !$0.deletedForEveryone }
+            .sorted { $0.seq < $1.seq }
+        for message in over {
+            change(message.id, in: id, by: message.senderId, .messageDeleted, at: rooms[id]!.log.last!.at) {
+                $0.bury()
+                $0.expired = true
+            }
+        }
     }
 
     private mutating func setRole(

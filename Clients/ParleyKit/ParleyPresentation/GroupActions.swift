@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a conversation itself.
 public enum GroupAction: CaseIterable, Hashable, Sendable {
-    case rename, addMembers, removeMembers, changeRoles, changePermissions, leave
+    case rename, addMembers, removeMembers, changeRoles, changePermissions, changeLifetime, leave
     /// Shows who was removed, and lets them be brought back.
     case liftBans
     /// Takes a conversation off the list that has ended for the user: a group that they have left, a direct conversation
@@ -57,12 +57,13 @@ public struct GroupActions: Sendable {
     public func refusal(of action: GroupAction) -> GroupRefusal? {
         if isRequest { return .request }
         if action == .removeFromList, !isMember { return nil }
+        if action == .changeLifetime, isMember, !isGroup { return nil }
         if !isGroup { return .direct }
         if action == .removeFromList { return .stillMember }
         if !isMember { return .formerMember }
         switch action {
         case .changeRoles, .changePermissions: return refusal(unlessAmong: .owners)
-        case .removeMembers, .liftBans: return refusal(unlessAmong: .admins)
+        case .removeMembers, .liftBans, .changeLifetime: return refusal(unlessAmong: .admins)
         case .rename: return refusal(unlessAmong: conversation.permittedRoles(.rename))
         case .addMembers: return refusal(unlessAmong: conversation.permittedRoles(.addMembers))
         case .leave, .removeFromList: return nil

@@ -168,7 +168,7 @@ extension OutboxCall {
         guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
         return switch row.write {
         case .send, .edit, .setTapback, .pinMessage(true): .done(.message(try decoder.decode(Message.self, from: body)))
-        case .rename, .permissions, .createGroup:
+        case .rename, .permissions, .lifetime, .createGroup:
             .done(.conversation(try decoder.decode(Conversation.self, from: body)))
         case .putMember: .done(.member(try decoder.decode(Membership.self, from: body)))
         case .settings: .done(.settings(try decoder.decode(Settings.self, from: body)))
@@ -215,6 +215,9 @@ extension OutboxRow {
             return HTTPForm(.delete, path + "/members/\(encoded(user.name))", idempotencyKey: idempotencyKey)
         case .permissions(let new):
             return HTTPForm(.put, path + "/permissions", new, idempotencyKey: idempotencyKey)
+        case .lifetime(let seconds):
+            return HTTPForm(
+                .put, path + "/lifetime", RequestBody.NewMessageLifetime(seconds: seconds), idempotencyKey: idempotencyKey)
         case .liftBan(let user):
             return HTTPForm(.delete, path + "/bans/\(encoded(user.name))", idempotencyKey: idempotencyKey)
         case .removeFromList: return HTTPForm(.delete, path, idempotencyKey: idempotencyKey)

@@ -309,6 +309,11 @@ export interface ParleyClient {
   /** Of a member. Owners do this, and the next. */
   setRole(id: ConversationId, user: UserId, role: "owner" | "admin" | "member"): Promise<void>;
   permit(id: ConversationId, permission: Permission, permitted: Permitted): Promise<void>;
+  /**
+   * How long messages stay that are sent from now on; null: until somebody deletes them. Owners and admins of a group do this, and
+   * both of a direct conversation.
+   */
+  setMessageLifetime(id: ConversationId, seconds: number | null): Promise<void>;
   /** Whoever may add members may bring the user back. */
   liftBan(id: ConversationId, user: UserId): Promise<void>;
   leave(id: ConversationId): Promise<void>;

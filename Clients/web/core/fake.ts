@@ -227,6 +227,13 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
+  setMessageLifetime(id: string, seconds: number | null) {
+    const { conversation } = this.talks.get(id)!;
+    conversation.messageLifetime = seconds === null ? undefined : { seconds, sinceSeq: conversation.lastSeq };
+    this.changes();
+    return this.done();
+  }
+
   liftBan() {
     return this.done();
   }

@@ -145,6 +145,8 @@ function plainRequest(row: OutboxRow): HTTPRequest {
     }
     case "permissions":
       return call("PUT", `${path}/permissions`, write.permissions);
+    case "lifetime":
+      return call("PUT", `${path}/lifetime`, { seconds: write.seconds });
     case "ban":
       return call("DELETE", `${path}/bans/${encodeURIComponent(write.user)}`);
     case "unlist":

@@ -2,6 +2,7 @@ import { browser, call, tokenOf } from "./browser.ts";
 import { ClientProblem, type ConnectionState, type FileLimits, type ParleyOptions } from "./client.ts";
 import { accountOf, CopyWriter, nothingTouched, type Touched } from "./copy/copy.ts";
 import { type Database, eraseRows } from "./copy/database.ts";
+import { expireMessages } from "./copy/lifetimes.ts";
 import { get, type HTTPRequest } from "./http.ts";
 import { LiveQueries } from "./live.ts";
 import { Files } from "./media/files.ts";
@@ -17,6 +18,8 @@ import { isOf } from "./token.ts";
 import { Emitter } from "./watched.ts";
 
 const betweenAttempts = 5_000;
+/** Between looks for messages whose time is over. */
+const betweenExpiries = 15_000;
 
 /**
  * What a tab is connected to: the copy, which all tabs read and write, and the session, which one of them holds. Whoever
@@ -74,9 +77,17 @@ export class Hub {
     this.uploader = this.newUploader();
     session.resume();
     this.uploader.pump();
+    void this.expire();
     for (const listener of this.whenConnected) listener();
     // The tab that led may have ended before it told of its last transaction.
     this.touched({ ...nothingTouched(), everything: true });
+  }
+
+  private async expire(): Promise<void> {
+    if (this.isClosed) return;
+    const touched = await expireMessages(this.database, Date.now()).catch(() => undefined);
+    if (touched) this.touched(touched);
+    setTimeout(() => void this.expire(), betweenExpiries);
   }
 
   private newUploader(): Uploader {

@@ -10,6 +10,7 @@ import { outboxOf } from "./copy/outbox-rows.ts";
 import { answerIn, isRequest } from "./copy/requests.ts";
 import { unsentMessage } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
+import { pendingLifetime } from "./copy/lifetimes.ts";
 import { restricting } from "./permissions.ts";
 import type { SyncEvent } from "./sync/events.ts";
 import type { Conversation, ConversationId, Message } from "./model.ts";
@@ -29,11 +30,12 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const isPending = unsent !== undefined && unsent.messageId !== lastMessage?.id;
   const members = await rows.all("members", { ...within(head.id), limit: namesShown + 1 });
-  let { title, permissions } = head;
+  let { title, permissions, messageLifetime } = head;
   for (const { write, state } of pending) {
     if (state !== "waiting") continue;
     if (write.kind === "rename") title = write.title;
     if (write.kind === "permissions") permissions = restricting(permissions, write.permissions);
+    if (write.kind === "lifetime") messageLifetime = pendingLifetime(write.seconds);
   }
   const marks = shownMarks(head, pending);
   const others = members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown);
@@ -44,7 +46,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
   if (!others.length && head.kind === "direct" && requester) others.push(requester);
   return {
     id: head.id,
-    conversation: { ...conversationOf({ ...head, title, permissions }), ...marks },
+    conversation: { ...conversationOf({ ...head, title, permissions, messageLifetime }), ...marks },
     others,
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
     previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
@@ -60,7 +62,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
 
 function conversationOf(head: ConversationRecord): Conversation {
   const { id, kind, title, createdAt, lastSeq, memberCount, windows, clearedSeq, readSeq, deliveredSeq } = head;
-  const { role, permissions } = head;
+  const { role, permissions, messageLifetime } = head;
   const lastActivityAt = head.lastActivityAt ?? createdAt;
   const [fields, positions] = [{ id, kind, title, createdAt, lastActivityAt }, {
     lastSeq,
@@ -68,7 +70,8 @@ function conversationOf(head: ConversationRecord): Conversation {
     readSeq,
     deliveredSeq,
   }];
-  return { ...fields, ...positions, memberCount, role, permissions, windows, unreadCount: head.unread ?? 0 };
+  const about = { memberCount, role, permissions, messageLifetime, windows };
+  return { ...fields, ...positions, ...about, unreadCount: head.unread ?? 0 };
 }
 
 async function lastShown(rows: Reading, head: ConversationRecord, account: Account): Promise<Message | undefined> {

@@ -21,6 +21,8 @@ export interface Message {
   createdAt: Time;
   editedAt?: Time;
   deletedForEveryone?: true;
+  /** Its time was over. It is not shown, not even as deleted. */
+  expired?: true;
   deletedAt?: Time;
   event?: SystemEvent;
   replyTo?: Reference;
@@ -123,12 +125,20 @@ export interface Conversation {
   request?: true;
   /** Absent where every member may do all of it, and for former members. */
   permissions?: Permissions;
+  /** How long new messages stay. Absent: until somebody deletes them, and for former members. */
+  messageLifetime?: MessageLifetime;
 }
 
 /** Who may do something in a group: the name of the lowest role that may. */
 export type Permitted = "members" | "admins" | "owners" | string;
 export type Permission = "write" | "addMembers" | "rename";
 export type Permissions = Record<Permission, Permitted>;
+
+/** How long messages stay that were sent behind a position. */
+export interface MessageLifetime {
+  seconds: number;
+  sinceSeq: number;
+}
 
 /** A user who was removed from a group, and whom only owners and admins bring back. */
 export interface Ban {
@@ -223,6 +233,7 @@ export interface Change {
   role?: string;
   title?: string;
   permissions?: Permissions;
+  messageLifetime?: MessageLifetime;
 }
 
 export interface PrivateChange {

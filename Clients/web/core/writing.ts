@@ -132,6 +132,10 @@ export class Writing {
     return this.enqueue({ kind: "permissions", permissions: { [permission]: permitted } }, id);
   }
 
+  setMessageLifetime(id: Id, seconds: number | null): Promise<void> {
+    return this.enqueue({ kind: "lifetime", seconds }, id);
+  }
+
   liftBan(id: Id, user: UserId): Promise<void> {
     return this.enqueue({ kind: "ban", user }, id);
   }

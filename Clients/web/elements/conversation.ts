@@ -21,7 +21,7 @@ import { showPinned, showReceipts, showRevisions, showTapbacks } from "./message
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
-import { isolated, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
+import { isolated, lifetimeText, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
 
@@ -41,6 +41,8 @@ export class ConversationView extends HTMLElement {
 
   #heading = make("h2", { dir: "auto" });
   #status = make("p.presence");
+  /** How long messages stay. */
+  #lifetime = make("p.presence", { hidden: true });
   #face = make("span");
   #typing = make("div.typing", { role: "status" });
   extraOf: (message: Message) => Node | null = () => null;
@@ -130,7 +132,7 @@ export class ConversationView extends HTMLElement {
       "header",
       iconButton("Back", "back", () => this.onback(), { class: "icon back" }),
       make("button.name", { "aria-label": "Details", onclick: details }, this.#face),
-      make("div.names", this.#heading, this.#status),
+      make("div.names", this.#heading, this.#status, this.#lifetime),
       iconButton("Pinned messages", "pin", () => showPinned(this, this.#client, this.#id, this.#actions.jump)),
       iconButton("Details of this conversation", "details", details),
     );
@@ -143,7 +145,7 @@ export class ConversationView extends HTMLElement {
     const { memberCount } = row.conversation;
     const key = `${title} ${row.others} ${memberCount} ${row.isMember} ${row.isBlocked} ${row.request} ${
       writingRefusal(row)
-    }`;
+    } ${row.conversation.messageLifetime?.seconds}`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
     this.#heading.replaceChildren(...nodesOf(title));
@@ -155,6 +157,9 @@ export class ConversationView extends HTMLElement {
         : avatar(isDirect ? row.others.slice(0, 1) : row.others, 36, names),
     );
     this.#showWhetherOver(row);
+    const seconds = row.conversation.messageLifetime?.seconds;
+    this.#lifetime.hidden = !seconds;
+    this.#lifetime.textContent = seconds ? `Messages disappear after ${lifetimeText(seconds)}` : "";
     this.#presence.end();
     if (row.isBlocked) this.#status.textContent = "";
     else if (isDirect && row.others[0]) {

@@ -6,7 +6,10 @@ import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on } from "./dom.ts";
 import { invitationLinks } from "./invitations.ts";
-import { isolated, titleOf } from "./words.ts";
+import { isolated, lifetimeText, titleOf } from "./words.ts";
+
+/** How long messages stay, in seconds, as it is offered. */
+const lifetimes = [3_600, 24 * 3_600, 7 * 24 * 3_600, 28 * 24 * 3_600];
 
 /** All about one conversation: its name, who is in it, and what one may change. */
 export function openDetails(
@@ -21,10 +24,22 @@ export function openDetails(
   const people = make("div");
   const links = invitationLinks(owner, client, id);
   const permissions = make("div");
+  const lifetime = make("div");
   const removed = make("div");
   const settings = make("div");
   const actions = make("div.actions");
-  const dialog = openDialog(owner, "Details", name, people, links.node, permissions, removed, settings, actions);
+  const dialog = openDialog(
+    owner,
+    "Details",
+    name,
+    people,
+    links.node,
+    permissions,
+    lifetime,
+    removed,
+    settings,
+    actions,
+  );
   on(dialog, "close", () => endings.end());
   const members = client.members(id);
   let shown: ConversationRow | undefined;
@@ -47,6 +62,7 @@ export function openDetails(
     showPeople();
     links.show(isGroup && may(row, "addMembers"), memberCount);
     if (!hasFocus(permissions)) permissions.replaceChildren(...isOwner ? [permissionChoices(row)] : []);
+    if (!hasFocus(lifetime)) lifetime.replaceChildren(...lifetimeOf(row));
     if (!isAdmin) removed.replaceChildren();
     else if (memberCount !== askedAt) void showRemoved();
     askedAt = isAdmin ? memberCount : undefined;
@@ -154,6 +170,21 @@ export function openDetails(
       choice("addMembers", "Add people"),
       choice("rename", "Change the name"),
     );
+  }
+
+  /** How long messages stay, for whoever may change it; what others see of it is below the title of the conversation. */
+  function lifetimeOf(row: ConversationRow): HTMLElement[] {
+    if (!row.isMember || isGroup && !isAdmin) return [];
+    const seconds = row.conversation.messageLifetime?.seconds;
+    const choices = [...new Set([...lifetimes, ...seconds ? [seconds] : []])];
+    const option = (value: string, text: string, selected: boolean) => make("option", { value, selected }, text);
+    const select = make(
+      "select",
+      option("", "Off", !seconds),
+      ...choices.map((choice) => option(`${choice}`, lifetimeText(choice), choice === seconds)),
+    );
+    on(select, "change", () => void client.setMessageLifetime(id, select.value ? Number(select.value) : null));
+    return [make("label.toggle", make("span", "Disappearing messages"), select)];
   }
 
   /** Who was removed, and does not come back without an owner or admin. Without a connection they are not shown. */

@@ -41,6 +41,14 @@ export function previewOf(message: Message, me: UserId | null, names: UserNames)
   return text.replace(patternOf(message.mentions), (mention) => `@${isolated(names, mention.slice(1))}`);
 }
 
+/** "1 day", "4 weeks". */
+export function lifetimeText(seconds: number): string {
+  const units: [number, string][] = [[7 * 24 * 3_600, "week"], [24 * 3_600, "day"], [3_600, "hour"], [60, "minute"]];
+  const [size, name] = units.find(([size]) => seconds % size === 0) ?? [1, "second"];
+  const count = seconds / size;
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
 export function eventText(message: Message, me: UserId | null, names: UserNames): string {
   const name = (user?: UserId) => user === me ? "You" : user === undefined ? "Somebody" : isolated(names, user);
   const actor = name(message.senderId);

@@ -39,6 +39,7 @@ extension IngestService {
         case .acceptRequest: .acceptRequest
         case .declineRequest: .declineRequest
         case .putPermissions: .setPermissions(try PermissionFields(body).permissions)
+        case .putLifetime: .setLifetime(seconds: try LifetimeFields(body).seconds)
         case .liftBan: .liftBan(try route.member())
         case .revokeInvitation: .revokeInvitation(try route.invitation())
         default: .mark(try mark(route, body))

@@ -10,7 +10,7 @@ enum Call: CaseIterable {
     case createConversation, listConversations, conversation, members
     case send, sendBatch, history, message, changes, digest, receipts
     case rename, unlist, putMember, removeMember, clearHistory
-    case putPermissions, bans, liftBan
+    case putPermissions, putLifetime, bans, liftBan
     case invitations, createInvitation, revokeInvitation, invitation, join
     case sync, search, unreadTotal
     case blocks, block, unblock
@@ -66,7 +66,7 @@ extension Call {
         case .createReport: .open
         case .removeMember: .openAboutThemselves
         case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
-            .putMember, .putPermissions, .liftBan,
+            .putMember, .putPermissions, .putLifetime, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
         // An administrator is not suspended.
@@ -265,6 +265,7 @@ extension Route {
                 Route(.createInvitation, conversation: identifier))
         }
         if part == "permissions" { return put(method, Route(.putPermissions, conversation: identifier)) }
+        if part == "lifetime" { return put(method, Route(.putLifetime, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "digest" { return get(method, Route(.digest, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }

@@ -53,6 +53,7 @@ enum BatchSteps {
         .endDevices: EndDevices.self,
         .noteDevice: NoteDevice.self,
         .suspendUser: SuspendUser.self,
+        .expireMessages: ExpireMessages.self,
         .importRecords: ImportStep.self,
         .dropImport: DropImport.self,
     ]

@@ -15,6 +15,7 @@ final class CommandOutcomes {
     let revocations: Revocations
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
+    let lifetimes: Lifetimes
     /// The maximum number of repeated messages that are read at a time. In a backlog most repetitions arrive after
     /// their response, and no requester waits for another one. Any that does is asked to retry later, which costs less
     /// than an immediate retry.
@@ -25,7 +26,7 @@ final class CommandOutcomes {
 
     init(
         bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations,
-        releases: MediaReleases, profiles: ProfileAnnouncer
+        releases: MediaReleases, profiles: ProfileAnnouncer, lifetimes: Lifetimes
     ) {
         self.bus = bus
         self.announcer = announcer
@@ -34,6 +35,7 @@ final class CommandOutcomes {
         self.revocations = revocations
         self.releases = releases
         self.profiles = profiles
+        self.lifetimes = lifetimes
     }
 
     /// - Parameters:

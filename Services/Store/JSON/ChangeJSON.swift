@@ -15,6 +15,8 @@ struct ChangeFields {
         case member(user: String, role: MemberRole?)
         case title(String)
         case permissions(GroupPermissions)
+        /// Nil: messages stay.
+        case lifetime(MessageLifetime?)
     }
 
     var conversation: ConversationID
@@ -69,6 +71,8 @@ extension ByteBuffer {
             append(key: "title", json: title)
         case .permissions(let permissions):
             append(permissions)
+        case .lifetime(let lifetime):
+            if let lifetime { append(lifetime) }
         }
     }
 }

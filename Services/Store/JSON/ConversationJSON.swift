@@ -32,6 +32,7 @@ struct ConversationFields {
     /// A request that waits.
     var isRequest = false
     var permissions = GroupPermissions.byDefault
+    var lifetime: MessageLifetime?
 }
 
 extension ConversationFields {
@@ -68,6 +69,7 @@ extension ByteBuffer {
         append(conversation.draft)
         if conversation.isRequest { append(key: "request", json: true) }
         if conversation.permissions != .byDefault { append(conversation.permissions) }
+        if let lifetime = conversation.lifetime { append(lifetime) }
         endObject()
     }
 
@@ -78,6 +80,15 @@ extension ByteBuffer {
         append(key: "addMembers", json: permissions.addMembers?.name)
         append(key: "rename", json: permissions.rename?.name)
         append(key: "write", json: permissions.write?.name)
+        endObject()
+    }
+
+    /// Appends `messageLifetime`.
+    mutating func append(_ lifetime: MessageLifetime) {
+        append(key: "messageLifetime")
+        beginObject()
+        append(key: "seconds", json: lifetime.seconds)
+        append(key: "sinceSeq", json: lifetime.sinceSeq)
         endObject()
     }
 

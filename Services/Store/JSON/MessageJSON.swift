@@ -45,6 +45,7 @@ struct MessageFields {
     var createdAt: Timestamp
     var editedAt: Timestamp?
     var deletedAt: Timestamp?
+    var isExpired = false
     /// JSON from the database. Nil without tapbacks.
     var tapbacks: UnsafeRawBufferPointer?
     var tapbackCounts: UnsafeRawBufferPointer?
@@ -109,6 +110,7 @@ extension ByteBuffer {
         if let deletedAt = message.deletedAt {
             append(key: "deletedForEveryone", json: true)
             append(key: "deletedAt", json: deletedAt)
+            if message.isExpired { append(key: "expired", json: true) }
         }
     }
 

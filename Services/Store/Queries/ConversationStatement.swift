@@ -34,6 +34,8 @@ enum ConversationStatement {
         let draftReplyId: Column<MessageID?>
         let draftAt: Column<Timestamp?>
         let permissions: Column<Int16?>
+        let lifetime: Column<Int32?>
+        let lifetimeSeq: Column<Int64?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -127,6 +129,7 @@ extension ConversationFields {
         lastActivityAt = row[columns.shownAt]
         memberCount = Int(row[columns.memberCount])
         role = row[columns.role]
+        lifetime = MessageLifetime(row[columns.lifetime], since: row[columns.lifetimeSeq])
         permissions = row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault
         let ended = row[columns.ended]
         isRequest = ended.last == RequestsStatement.end

@@ -39,6 +39,7 @@ enum FeedStatement {
         let role: Column<Int16?>
         let title: Column<String?>
         let permissions: Column<Int16?>
+        let lifetime: Column<Int32?>
         let message: WholeMessageColumns
     }
 
@@ -123,6 +124,8 @@ extension ChangeFields {
             return .title(row[columns.title] ?? "")
         case .permissionsChanged:
             return .permissions(row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault)
+        case .lifetimeChanged:
+            return .lifetime(MessageLifetime(row[columns.lifetime], since: row[columns.changeSeq]))
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)

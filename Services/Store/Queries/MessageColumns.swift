@@ -22,6 +22,7 @@ struct MessageColumns: NamedFields {
     let pinnedSeq: Column<Int64?>
     let pinnedBy: Column<UserID>
     let pinnedAt: Column<Timestamp>
+    let isExpired: Column<Bool?>
 }
 
 /// The columns of {plain_message}.
@@ -64,6 +65,7 @@ extension MessageFields {
         createdAt = row[columns.createdAt]
         editedAt = row[columns.editedAt]
         deletedAt = row[columns.deletedAt]
+        isExpired = row[columns.isExpired] ?? false
         parent = row[columns.replyTo].map { Parent(id: $0, seq: row[columns.replySeq]) }
     }
 

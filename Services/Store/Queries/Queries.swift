@@ -28,7 +28,7 @@ final class Queries {
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             PinnedMessagesStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
-            UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
+            Lifetimes.due.untyped, UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
         ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
@@ -119,7 +119,8 @@ final class Queries {
             .putProfile,
             .eraseUser,
             .eraseStep,
-            .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport:
+            .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport,
+            .expireMessages:
             preconditionFailure("commands go to the writer")
         }
     }

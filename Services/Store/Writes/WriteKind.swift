@@ -97,6 +97,7 @@ extension Write {
         case .acceptRequest: AcceptRequest()
         case .declineRequest: DeclineRequest()
         case .setPermissions(let permissions): SetPermissions(permissions: permissions)
+        case .setLifetime(let seconds): SetLifetime(seconds: seconds)
         case .liftBan(let user): LiftBan(user: user)
         case .createInvitation(let invitation): CreateInvitation(invitation: invitation)
         case .revokeInvitation(let invitation): RevokeInvitation(invitation: invitation)
@@ -114,7 +115,7 @@ extension Write.Action {
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
-        DeclineRequest.self, SetPermissions.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
+        DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
     ]
 }

@@ -23,11 +23,13 @@ public struct Change: Hashable, Sendable, Codable {
     public var title: String?
     /// Who may do what from then on, of `permissions.changed`.
     public var permissions: Permissions?
+    /// How long messages stay that are sent from then on, of `lifetime.changed`. Nil: until somebody deletes them.
+    public var messageLifetime: MessageLifetime?
 
     public init(
         conversationId: ConversationID, seq: Int64, kind: ChangeKind, at: Timestamp, actorId: UserID,
         message: Message? = nil, conversation: CreatedConversation? = nil, userId: UserID? = nil,
-        role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil
+        role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil, messageLifetime: MessageLifetime? = nil
     ) {
         self.conversationId = conversationId
         self.seq = seq
@@ -40,6 +42,7 @@ public struct Change: Hashable, Sendable, Codable {
         self.role = role.map(Open.known)
         self.title = title
         self.permissions = permissions
+        self.messageLifetime = messageLifetime
     }
 }
 

@@ -43,13 +43,16 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     /// Who may do what, where not every member may do everything that members may by default. Nil: every member may; and for
     /// former members.
     public var permissions: Permissions?
+    /// How long new messages stay. Nil: until somebody deletes them; and for former members.
+    public var messageLifetime: MessageLifetime?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
         windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
-        markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil, permissions: Permissions? = nil
+        markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil, permissions: Permissions? = nil,
+        messageLifetime: MessageLifetime? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -73,6 +76,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.draft = draft
         self.request = request
         self.permissions = permissions
+        self.messageLifetime = messageLifetime
     }
 }
 
@@ -89,6 +93,26 @@ extension Conversation {
 
     /// Whether the position lies in one of the user's stays.
     public func shows(_ seq: Int64) -> Bool { windows.contains { $0.contains(seq) } }
+}
+
+/// How long the messages of a conversation stay that are sent behind a position. Then they are deleted for everyone.
+public struct MessageLifetime: Hashable, Sendable, Codable {
+    public var seconds: Int
+    /// The position of the change `lifetime.changed`.
+    public var sinceSeq: Int64
+
+    public init(seconds: Int, sinceSeq: Int64) {
+        self.seconds = seconds
+        self.sinceSeq = sinceSeq
+    }
+}
+
+extension MessageLifetime {
+    /// When the message expires, if it was sent with this lifetime.
+    public func end(of message: Message) -> Timestamp? {
+        guard message.seq > sinceSeq, message.kind != .known(.system) else { return nil }
+        return Timestamp(milliseconds: message.createdAt.milliseconds + Int64(seconds) * 1000)
+    }
 }
 
 /// What is unread in the latest conversations of a user, without those that are muted or archived.

@@ -70,6 +70,9 @@ public struct Limits: Hashable, Sendable, Codable {
     public var pagesPerDigest: Int
     /// The time after `createdAt` in which a message may be edited.
     public var editWindowSeconds: Int
+    /// The shortest and the longest time that messages which disappear may stay. Absent from a server without them.
+    public var shortestLifetimeSeconds: Int?
+    public var longestLifetimeSeconds: Int?
     /// The size of a WebSocket message from a client in bytes, except the first.
     public var frameBytes: Int
     /// The size of a client's first WebSocket message in bytes.

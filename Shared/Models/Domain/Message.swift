@@ -24,6 +24,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     @TrueOrAbsent public var deletedForEveryone: Bool
     /// The time when it was deleted for everyone.
     public var deletedAt: Timestamp?
+    /// Whether it was deleted because its time was over (`MessageLifetime`), and not by its sender.
+    @TrueOrAbsent public var expired: Bool
     /// The event of a system message.
     public var event: SystemEvent?
     /// The immediate parent of a reply.
@@ -55,7 +57,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public init(
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
-        deletedAt: Timestamp? = nil, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
+        deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
         extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none,
         dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
@@ -73,6 +75,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.editedAt = editedAt
         _deletedForEveryone = TrueOrAbsent(wrappedValue: deletedAt != nil)
         self.deletedAt = deletedAt
+        self.expired = expired
         self.event = event
         self.replyTo = replyTo
         self.tapbacks = tapbacks

@@ -13,6 +13,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     case permissionsChanged = 11
     case messagePinned = 12
     case messageUnpinned = 13
+    case lifetimeChanged = 14
 
     public var name: StaticString {
         switch self {
@@ -29,6 +30,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
         case .permissionsChanged: "permissions.changed"
         case .messagePinned: "message.pinned"
         case .messageUnpinned: "message.unpinned"
+        case .lifetimeChanged: "lifetime.changed"
         }
     }
 }

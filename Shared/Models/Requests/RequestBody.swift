@@ -105,6 +105,13 @@ public enum RequestBody {
         }
     }
 
+    /// `PUT …/lifetime`. Nil: messages stay until somebody deletes them.
+    public struct NewMessageLifetime: Hashable, Sendable, Codable {
+        @ValueOrNull public var seconds: Int?
+
+        public init(seconds: Int?) { self.seconds = seconds }
+    }
+
     /// `PUT /v1/users/{userId}/suspension`, by an administrator.
     public struct NewSuspension: Hashable, Sendable, Codable {
         public var mode: Open<SuspensionMode>

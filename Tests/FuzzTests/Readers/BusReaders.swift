@@ -80,6 +80,7 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
             Write(conversation, by: bob, key: nil, .acceptRequest),
             Write(conversation, by: bob, key: nil, .setPermissions(GroupPermissions(write: .admins))),
+            Write(conversation, by: bob, key: nil, .setLifetime(seconds: 60)),
             Write(conversation, by: bob, key: nil, .liftBan(alice)),
             Write(
                 conversation, by: bob, key: nil,

@@ -123,6 +123,7 @@ private final class Run {
         if world.happens(20) { try device.lookAtRequests() }
         if world.happens(15) { try decide(by: device.user) }
         if world.happens(4) { try permit(by: device, in: id) }
+        if world.happens(4) { try limitLifetime(by: device, in: id) }
         switch Int.random(in: 0..<100, using: &world.random) {
         case 0..<35:
             for _ in 0..<Int.random(in: 1...4, using: &world.random) {
@@ -238,6 +239,12 @@ private final class Run {
             let permission = GroupPermission.allCases.randomElement(using: &world.random)!
             try device.write(.permissions(.init(permission, roles)), in: id)
         }
+    }
+
+    /// Owners and admins of a group, and both of two, decide how long messages stay; or the time of those is over that are there.
+    private func limitLifetime(by device: SimulatedDevice, in id: ConversationID) throws {
+        if world.happens(50) { return world.server.expire(in: id) }
+        try device.write(.lifetime([nil, 3_600, 86_400].randomElement(using: &world.random)!), in: id)
     }
 
     private let kinds: [TapbackKind] = [.love, .like, .laugh, TapbackKind("🧗")!]
@@ -422,7 +429,7 @@ private final class Run {
         let id = truth.id
         let blocked = truth.kind == .direct ? [] : Set(world.server.blocked(by: device.user))
         let shown = world.server.messages(of: id, for: device.user).filter {
-            $0.kind == .system || !blocked.contains($0.senderId)
+            !$0.expired && ($0.kind == .system || !blocked.contains($0.senderId))
         }
         let rows = try device.store.timeline(of: id, .newest, limit: 1_000).rows.filter { $0.message.seq > 0 }
         guard rows.map(\.id) == shown.map(\.id) else {
@@ -449,7 +456,7 @@ private final class Run {
         let page = try device.store.timeline(of: id, .newest, limit: 1_000)
         let copy = Dictionary(
             uniqueKeysWithValues: page.rows.filter { $0.message.seq > 0 }.map { ($0.message.seq, $0.message) })
-        let truth = world.server.messages(of: id, for: device.user).filter { $0.kind != .system }
+        let truth = world.server.messages(of: id, for: device.user).filter { $0.kind != .system && !$0.expired }
         let missing = truth.filter { copy[$0.seq] == nil }.map { "lacks \($0.seq)" }
         let different = truth.compactMap { message -> String? in
             guard let own = copy[message.seq],

@@ -19,15 +19,15 @@ enum MessageColumns {
         ]
     }
 
-    /// Attachments, what an application adds, and pins.
+    /// Attachments, what an application adds, pins, and lifetimes.
     private static var unused: SimulatedRow {
-        [null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self)]
+        [null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self), null(Bool.self)]
     }
 
     /// {plain_message}
     static func plain(_ message: Tables.Message?) -> SimulatedRow {
         let row = message.map { bare($0, asOf: .max) } ?? nothing(asOf: nil)
-        return row.prefix(18) + [SimulatedValue(message.map(\.hasMore))]
+        return row.prefix(19) + [SimulatedValue(message.map(\.hasMore))]
     }
 
     /// {message_with_parent}

@@ -54,6 +54,7 @@ extension Database {
     private static let queries: [String: Play] = [
         "bootstrap": { $0.bootstrap($1) },
         "blocks": { _, _ in [] },  // Nobody blocks here.
+        "due_lifetimes": { _, _ in [] },  // All messages stay.
         "list_conversations": { _, _ in [] },
         "replay": { $0.replay($1) },
         "private_feed": { $0.privateFeed($1) },

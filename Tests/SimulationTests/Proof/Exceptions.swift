@@ -47,6 +47,9 @@ enum Exceptions {
         "requests": "nobody has to ask",
         "set_permissions":
             "every member may do everything here; the generated histories of Tests/System restrict groups",
+        "set_lifetime": "its messages stay; the generated histories of Tests/System have some that disappear",
+        "expire_messages": "its messages stay",
+        "announced_expiries": "its messages stay",
         "lift_ban": "its owners bring back whom they have removed; the generated histories of Tests/System lift bans",
         "bans": "its clients list nobody",
         "create_invitation": "its clients add each other; the generated histories of Tests/System invite",

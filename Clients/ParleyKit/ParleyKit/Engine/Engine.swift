@@ -72,6 +72,9 @@ package actor Engine {
     private var restartAt: Duration?
     /// The next end of a mute. What lists and badges show is different from then on, although nothing is stored.
     private var endOfMute: (time: Timestamp, at: Duration)?
+    /// When messages were looked for whose time is over.
+    private var lastExpiry: Duration?
+    private static let expiryInterval = Duration.seconds(15)
     /// The requests that are shown, and when they are read again.
     private var shownRequests: Set<ConversationID> = []
     private var readRequestsAt: Duration?
@@ -365,7 +368,7 @@ package actor Engine {
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
             isActive && token != nil ? sender.wakeAt : nil,
             isActive && token != nil ? uploader.wakeAt : nil, nextEndOfMute(),
-            readRequestsAt,
+            readRequestsAt, nextExpiry(),
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }
@@ -388,6 +391,17 @@ package actor Engine {
         return endOfMute?.at
     }
 
+    /// Messages whose time is over are looked for from time to time, as long as there may be any.
+    private func nextExpiry() -> Duration? {
+        guard (try? store?.hasLifetimes()) ?? false else { return nil }
+        return lastExpiry.map { $0 + Self.expiryInterval } ?? clock.now
+    }
+
+    private func expireMessages() {
+        lastExpiry = clock.now
+        if (try? store?.expireMessages(at: clock.timestamp)) ?? false { hub.raise([.everything]) }
+    }
+
     private func wake(_ time: Duration) {
         guard time == wakeAt, store != nil else { return }
         wakeAt = nil
@@ -395,6 +409,7 @@ package actor Engine {
         endTyping(at: now)
         if let readRequestsAt, readRequestsAt <= now { readRequestsAgain() }
         if let endOfMute, endOfMute.at <= now { hub.raise([.everything]) }
+        if let next = nextExpiry(), next <= now { expireMessages() }
         if let restartAt { return restartAt <= now ? restart() : scheduleWake() }
         if let askForTokenAt, askForTokenAt <= now { askForToken(later: false) }
         if let openBy = session?.openBy, openBy <= now { sessionEnded(lastSession) }

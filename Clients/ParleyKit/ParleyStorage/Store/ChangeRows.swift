@@ -47,9 +47,9 @@ extension LocalStore {
         try connection.run(
             """
             UPDATE conversations SET
-                head_seq = ?2, last_seq = max(last_seq, ?2), last_activity_at = ?3
+                head_seq = ?2, last_seq = max(last_seq, ?2), last_activity_at = coalesce(?3, last_activity_at)
             WHERE key = ?1
-            """, state.key, change.seq, change.at)
+            """, state.key, change.seq, change.isExpiry ? nil : change.at)
         switch change.kind {
         case .known(.conversationRenamed):
             try connection.run("UPDATE conversations SET title = ?2 WHERE key = ?1", state.key, change.title)
@@ -58,6 +58,7 @@ extension LocalStore {
         case .known(.memberChanged): try changeMember(change, state.key)
         case .known(.permissionsChanged):
             if let permissions = change.permissions { try setPermissions(permissions.restricting, of: state.key) }
+        case .known(.lifetimeChanged): try setLifetime(change.messageLifetime, of: state.key)
         default: break
         }
     }
@@ -86,6 +87,13 @@ extension LocalStore {
         }
         // Former members are not told any more.
         try setPermissions(nil, of: key)
+        try setLifetime(nil, of: key)
+    }
+
+    private func setLifetime(_ lifetime: MessageLifetime?, of key: Int64) throws(StorageError) {
+        try connection.run(
+            "UPDATE conversations SET lifetime = ?2, lifetime_seq = ?3 WHERE key = ?1", key,
+            lifetime.map { Int64($0.seconds) }, lifetime?.sinceSeq)
     }
 
     private func setPermissions(_ permissions: Permissions?, of key: Int64) throws(StorageError) {
@@ -207,6 +215,9 @@ extension LocalStore {
 }
 
 extension Change {
+    /// Whether a message has gone because its time was over. That is no activity.
+    fileprivate var isExpiry: Bool { kind == .messageDeleted && message?.expired ?? false }
+
     /// Whether the history may show it by a message that the change does not carry.
     fileprivate var isShownWithoutMessage: Bool {
         switch kind {

@@ -62,11 +62,12 @@ extension LocalStore {
             UPDATE conversations SET
                 needs_head = cursor IS NULL OR cursor > ?2, head_seq = ?2, kind = ?3, title = ?4, created_at = ?5, last_seq = ?2,
                 last_activity_at = ?6, member_count = ?7, role = ?8, windows = ?9,
-                unread_count = ?10, unread_seq = ?2, unread_after = max(?11, ?12), permissions = ?13
+                unread_count = ?10, unread_seq = ?2, unread_after = max(?11, ?12), permissions = ?13,
+                lifetime = ?14, lifetime_seq = ?15
             WHERE key = ?1
             """, key, head.lastSeq, head.kind, head.title, head.createdAt, head.lastActivityAt, head.memberCount,
             head.role, head.windows.stored, head.unreadCount, head.readSeq, head.clearedSeq,
-            head.permissions?.stored)
+            head.permissions?.stored, head.messageLifetime.map { Int64($0.seconds) }, head.messageLifetime?.sinceSeq)
     }
 
     /// The server was asked for a conversation after the private stream was interrupted: of messages behind its position
@@ -113,7 +114,8 @@ extension LocalStore {
         let row = try connection.first(
             """
             SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows, cleared_seq,
-                read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, permissions, key
+                read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, permissions,
+                lifetime, lifetime_seq, key
             FROM conversations WHERE id = ?1 AND head_seq > 0
             """, id, read: Self.conversation)
         guard let row else { return nil }
@@ -132,7 +134,7 @@ extension LocalStore {
                     """
                     SELECT c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                         c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order,
-                        c.archived_seq, c.is_marked_unread, c.permissions, c.key
+                        c.archived_seq, c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key
                     FROM conversations l JOIN conversations c
                         ON (c.last_activity_at, c.key) < (l.last_activity_at, l.key)
                     WHERE l.id = ?1 AND c.head_seq > 0
@@ -144,7 +146,7 @@ extension LocalStore {
                     """
                     SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows,
                         cleared_seq, read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread,
-                        permissions, key
+                        permissions, lifetime, lifetime_seq, key
                     FROM conversations
                     WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u)
                     ORDER BY last_activity_at DESC, key DESC LIMIT ?1
@@ -171,7 +173,10 @@ extension LocalStore {
         conversation.kind = Open(row.text(first + 1))
         conversation.role = Open(row.text(first + 7))
         conversation.permissions = row.optional(first + 16, row.text).flatMap(Permissions.init(stored:))
-        return (conversation, row.integer(first + 17))
+        if let seconds = row.optional(first + 17, row.integer), let seq = row.optional(first + 18, row.integer) {
+            conversation.messageLifetime = MessageLifetime(seconds: Int(seconds), sinceSeq: seq)
+        }
+        return (conversation, row.integer(first + 19))
     }
 
     /// One conversation, of which nothing waits in the outbox: the same as `conversation(_:)`, for the rows of a list.
@@ -180,7 +185,8 @@ extension LocalStore {
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
-                c.is_marked_unread, c.permissions, c.key, c.unread_count, c.unread_seq, c.unread_after
+                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
+                c.unread_after
             FROM conversations c LEFT JOIN messages m
                 ON m.key = (SELECT l.key FROM shown_messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             WHERE c.id = ?1 AND c.head_seq > 0
@@ -200,7 +206,8 @@ extension LocalStore {
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
-                c.is_marked_unread, c.permissions, c.key, c.unread_count, c.unread_seq, c.unread_after
+                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
+                c.unread_after
             FROM (
                 SELECT * FROM conversations
                 WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u) AND
@@ -229,7 +236,7 @@ extension LocalStore {
             (conversation, key) = LocalStore.conversation(row, from: first)
             unread = UnreadPosition(
                 lastSeq: conversation.lastSeq, seen: max(conversation.readSeq, conversation.clearedSeq),
-                count: Int(row.integer(first + 18)), seq: row.integer(first + 19), after: row.integer(first + 20))
+                count: Int(row.integer(first + 20)), seq: row.integer(first + 21), after: row.integer(first + 22))
             message = row.isNull(0) ? nil : LocalStore.message(row)
         }
     }
@@ -251,6 +258,8 @@ extension LocalStore {
             case .rename(let title): conversation.title = title
             case .permissions(let new):
                 conversation.permissions = (conversation.permissions ?? Permissions()).changed(by: new).restricting
+            case .lifetime(let seconds):
+                conversation.messageLifetime = seconds.map { MessageLifetime(seconds: $0, sinceSeq: .max) }
             default: break
             }
         }

@@ -32,9 +32,9 @@ extension LocalStore {
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
-                tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at)
+                tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                ?21, ?22, ?23, ?24, ?25, ?26
+                ?21, ?22, ?23, ?24, ?25, ?26, ?27
             FROM conversations c
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -47,7 +47,8 @@ extension LocalStore {
                 parent_preview = coalesce(excluded.parent_preview, messages.parent_preview),
                 tapback_counts = excluded.tapback_counts, mentions = excluded.mentions,
                 attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra,
-                pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at
+                pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at,
+                is_expired = excluded.is_expired
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
                 excluded.change_seq = messages.change_seq
@@ -60,7 +61,7 @@ extension LocalStore {
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
             message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
-            message.pinned?.userId, message.pinned?.at)
+            message.pinned?.userId, message.pinned?.at, message.expired)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -174,7 +175,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 27
+    static let messageColumns: Int32 = 28
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -183,7 +184,7 @@ extension LocalStore {
             seq: row.integer(2),
             changeSeq: row.integer(3), senderId: row.user(5), kind: .text, text: row.optional(7, row.text),
             sentAt: row.time(8), createdAt: row.time(9), editedAt: row.optional(10, row.time),
-            deletedAt: row.optional(11, row.time), event: event(row), replyTo: reference(row),
+            deletedAt: row.optional(11, row.time), expired: row.flag(27), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
             attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),

@@ -370,7 +370,7 @@ extension PendingWrite {
         case (.send(_, let parent, let mentions, let sentAt, let extra), .edit(let text)):
             .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
-            (.pinMessage, .pinMessage),
+            (.pinMessage, .pinMessage), (.lifetime, .lifetime),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):
             later
         // Never nothing: an earlier tapback may be set on the server.

@@ -18,6 +18,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case putMember(UserID, role: MemberRole.RawValue?)
     case removeMember(UserID)
     case permissions(RequestBody.NewPermissions)
+    /// How long messages stay that are sent from then on, in seconds; nil: until somebody deletes them.
+    case lifetime(Int?)
     /// Whoever may add members may bring the user back.
     case liftBan(UserID)
     case createGroup(members: [UserID], title: String?)
@@ -51,6 +53,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .rename: "rename"
         case .putMember, .removeMember: "member"
         case .permissions: "permissions"
+        case .lifetime: "lifetime"
         case .liftBan: "ban"
         case .createGroup: "create"
         case .removeFromList: "unlist"

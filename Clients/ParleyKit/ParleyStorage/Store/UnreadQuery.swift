@@ -47,7 +47,7 @@ extension LocalStore {
     private func told(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
         guard position.count < Self.mostUnread else { return position.count }
         let hasRead = try range(at: position.after + 1, in: key).map { $0.upperBound >= position.seen } ?? false
-        // A message that is deleted does not change any more.
+        // A message that is deleted does not change any more. What this device has found to be over, the server counted.
         let gone = try connection.first(
             """
             SELECT count(*) FROM (
@@ -56,7 +56,7 @@ extension LocalStore {
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
                     AND CASE WHEN deleted_at IS NULL
                         THEN seq <= ?4 OR NOT EXISTS (SELECT 1 FROM shown_messages s WHERE s.key = m.key)
-                        ELSE change_seq > ?3 END
+                        ELSE change_seq > ?3 OR is_expired = 2 END
                 LIMIT ?5)
             """, key, hasRead ? position.after : position.seen, position.seq, position.seen, Self.mostUnread
         ) { Int($0.integer(0)) }

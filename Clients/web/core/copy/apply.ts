@@ -101,10 +101,11 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
   // counts, and the changes after it are applied to it.
   if (told.lastSeq >= head.headSeq || head.needsHead && follows) {
     const { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows } = told;
+    const { messageLifetime } = told;
     const needsHead = head.cursor === undefined || head.cursor > lastSeq;
     const toldUnread = { count: told.unreadCount, seq: lastSeq, after: Math.max(told.readSeq, told.clearedSeq) };
     const fields = { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows };
-    copy.setHead(id, { ...fields, headSeq: lastSeq, needsHead, toldUnread });
+    copy.setHead(id, { ...fields, messageLifetime, headSeq: lastSeq, needsHead, toldUnread });
   }
   copy.setHead(id, {
     readSeq: Math.max(head.readSeq, told.readSeq),

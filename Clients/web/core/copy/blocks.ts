@@ -42,9 +42,9 @@ export function hiddenIn({ blocked }: Account, { kind }: { kind: string }): IsHi
   return (user) => user !== undefined && users.has(user);
 }
 
-/** What happened to the group is shown, whoever did it. */
-export function isShown({ senderId, kind }: Message, isHidden: IsHidden): boolean {
-  return kind === "system" || !isHidden(senderId);
+/** What happened to the group is shown, whoever did it. What is over is not, not even as deleted. */
+export function isShown({ senderId, kind, expired }: Message, isHidden: IsHidden): boolean {
+  return !expired && (kind === "system" || !isHidden(senderId));
 }
 
 /** A message with the tapbacks that are shown, as far as it names who set them. */

@@ -44,7 +44,7 @@ const carryTheirMessage = [
   ...["message.created", "message.edited", "message.deleted", "message.pinned", "message.unpinned"],
   ...["tapback.set", "tapback.removed"],
 ];
-const notShown = ["conversation.created", "permissions.changed"];
+const notShown = ["conversation.created", "permissions.changed", "lifetime.changed"];
 const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];
 
 /** Whether the history may show it by a message that the change does not carry. */
@@ -57,8 +57,11 @@ async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: C
   const { id } = head;
   // The server has told more already, or nothing yet: then it is asked.
   if (!head.headSeq || change.seq <= head.headSeq) return;
-  copy.setHead(id, { headSeq: change.seq, lastSeq: Math.max(head.lastSeq, change.seq), lastActivityAt: change.at });
+  // That a message is over is no activity.
+  const lastActivityAt = change.message?.expired && change.kind === "message.deleted" ? head.lastActivityAt : change.at;
+  copy.setHead(id, { headSeq: change.seq, lastSeq: Math.max(head.lastSeq, change.seq), lastActivityAt });
   if (change.kind === "conversation.renamed") return copy.setHead(id, { title: change.title });
+  if (change.kind === "lifetime.changed") return copy.setHead(id, { messageLifetime: change.messageLifetime });
   if (change.permissions) return copy.setHead(id, { permissions: restricting(change.permissions) });
   const { userId, role, seq } = change;
   if (userId === undefined || role === undefined) return;
@@ -69,9 +72,9 @@ async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: C
     await copy.rows.put("members", { conversationId: id, userId, role, joinedSeq: seq });
   } else if (change.kind === "member.removed") {
     const windows = isOwn ? leftAt(head.windows, seq) : head.windows;
-    // Former members are not told who may do what.
-    const permissions = isOwn ? undefined : head.permissions;
-    copy.setHead(id, { memberCount: Math.max(0, head.memberCount - 1), windows, permissions });
+    // Former members are not told who may do what, and how long messages stay.
+    const { permissions, messageLifetime } = isOwn ? {} as Partial<ConversationRecord> : head;
+    copy.setHead(id, { memberCount: Math.max(0, head.memberCount - 1), windows, permissions, messageLifetime });
     await copy.rows.remove("members", [id, userId]);
   } else if (change.kind === "member.changed") {
     const member = await copy.rows.get("members", [id, userId]);

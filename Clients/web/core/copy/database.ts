@@ -4,6 +4,7 @@ import type {
   DeliveryStatus,
   Message,
   MessageId,
+  MessageLifetime,
   Permissions,
   Problem,
   Revision,
@@ -60,6 +61,10 @@ export interface ConversationRecord {
   role: string;
   /** Absent where every member may do all of it. */
   permissions?: Permissions;
+  /** Absent where messages stay until somebody deletes them. */
+  messageLifetime?: MessageLifetime;
+  /** What was over up to here is taken out of this copy. */
+  expiredSeq?: number;
   windows: Window[];
   // The user's own. They only grow.
   clearedSeq: number;
@@ -199,7 +204,12 @@ export const schema: Record<
   account: { key: "only" },
   conversations: {
     key: "id",
-    indexes: { activity: ["lastActivityAt", "id"], unread: "unread", pinned: "marks.pinOrder" },
+    indexes: {
+      activity: ["lastActivityAt", "id"],
+      unread: "unread",
+      pinned: "marks.pinOrder",
+      lifetime: "messageLifetime.seconds",
+    },
   },
   messages: { key: ["conversationId", "seq"], indexes: { id: ["conversationId", "id"] } },
   revisions: { key: ["conversationId", "messageId"] },

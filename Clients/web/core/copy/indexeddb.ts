@@ -54,9 +54,20 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
   (database, transaction) => {
     if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
   },
+  (database, transaction) => {
+    if (database.objectStoreNames.contains("conversations")) {
+      const conversations = transaction.objectStore("conversations");
+      if (!conversations.indexNames.contains("lifetime")) {
+        conversations.createIndex("lifetime", "messageLifetime.seconds");
+      }
+    }
+    if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
+  },
 ];
 
-/** An earlier version has passed over what the server told of marks, drafts or permissions: the list brings it. */
+/**
+ * An earlier version has passed over what the server told of marks, drafts, permissions or lifetimes: the list brings it.
+ */
 function reloadList(account: IDBObjectStore): void {
   account.get(0).onsuccess = (event) => {
     const known = (event.target as IDBRequest).result;

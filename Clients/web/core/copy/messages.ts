@@ -28,6 +28,14 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   copy.show(id);
 }
 
+/** What this device has found to be over is of no epoch: whatever the server says of it is newer. */
+export const noEpoch = -1;
+
+/** Whether it is this device that has found it to be over, so that the server's count has it. */
+export function isExpiredHere({ expired, epoch }: MessageRecord): boolean {
+  return !!expired && epoch === noEpoch;
+}
+
 /** Changes name a parent only: what was known of it stays known. */
 function completed({ replyTo }: Message, known?: Message): Message["replyTo"] {
   return replyTo && !replyTo.unavailable && known?.replyTo ? { ...known.replyTo, ...replyTo } : replyTo;

@@ -176,7 +176,7 @@ async function storeResponse(copy: CopyWriter, { write, conversationId }: Outbox
   const tells = write.kind === "tapback" ? write.tapback !== null : write.kind === "pinMessage" && write.pins;
   if (write.kind === "send" || write.kind === "edit" || tells) {
     await storeAlone(copy, body as Message);
-  } else if (write.kind === "create" || write.kind === "rename" || write.kind === "permissions") {
+  } else if (["create", "rename", "permissions", "lifetime"].includes(write.kind)) {
     // The user may have taken it out of the list since.
     if (head || write.kind === "create") await storeConversation(copy, body as Conversation, false);
   } else if (write.kind === "settings") {

@@ -1,6 +1,7 @@
 import type { Message, UserId } from "../model.ts";
 import { type hiddenIn, isShown } from "./blocks.ts";
-import type { ConversationRecord, Reading } from "./database.ts";
+import type { ConversationRecord, MessageRecord, Reading } from "./database.ts";
+import { isExpiredHere } from "./messages.ts";
 import { rangeAt } from "./ranges.ts";
 
 type IsHidden = ReturnType<typeof hiddenIn>;
@@ -44,9 +45,11 @@ async function countTold(
   if (count >= most) return count;
   const hasRead = (rangeAt(head.ranges, after + 1)?.[1] ?? 0) >= seen;
   // A message that is deleted does not change any more.
-  const isGone = (message: Message) =>
+  const isGone = (message: MessageRecord) =>
     isCounted(message, own) &&
-    (message.deletedForEveryone ? message.changeSeq > seq : message.seq <= seen || !isShown(message, isHidden));
+    (message.deletedForEveryone
+      ? message.changeSeq > seq || isExpiredHere(message)
+      : message.seq <= seen || !isShown(message, isHidden));
   return Math.max(0, count - await countStored(rows, head, (hasRead ? after : seen) + 1, seq, isGone));
 }
 
@@ -55,7 +58,7 @@ async function countStored(
   head: ConversationRecord,
   first: number,
   last: number,
-  counts: (message: Message) => boolean,
+  counts: (message: MessageRecord) => boolean,
 ): Promise<number> {
   let count = 0;
   for (let [from, read] = [first, 0]; count < most && read < mostRead && from <= last; read += rowsAtOnce) {

@@ -198,6 +198,7 @@ function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
     case "rename":
     case "member":
     case "permissions":
+    case "lifetime":
     case "ban":
     case "unlist":
     case "accept":

@@ -32,6 +32,8 @@ export type PendingWrite =
   | { kind: "member"; user: UserId; isRemoved: boolean; role?: string }
   /** What is left out stays as it is. */
   | { kind: "permissions"; permissions: Partial<Permissions> }
+  /** How long messages stay that are sent from then on; null: until somebody deletes them. */
+  | { kind: "lifetime"; seconds: number | null }
   /** It is lifted. */
   | { kind: "ban"; user: UserId }
   | { kind: "create"; members: UserId[]; title?: string }
@@ -94,6 +96,6 @@ export function joined(first: PendingWrite, later: PendingWrite): PendingWrite |
   }
   if (first.kind === "mark" && later.kind === "mark") return first.mark.of === later.mark.of ? later : undefined;
   // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.
-  const replaces = ["edit", "tapback", "pinMessage", "rename", "conversationSettings"];
+  const replaces = ["edit", "tapback", "pinMessage", "rename", "lifetime", "conversationSettings"];
   return first.kind === later.kind && replaces.includes(first.kind) ? later : undefined;
 }

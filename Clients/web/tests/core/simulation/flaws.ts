@@ -36,6 +36,7 @@ export const flaws = [
   /** What another device has written takes the place of what is being written here. */
   "takesOverWhatIsWritten",
   "forgetsPermissions",
+  "forgetsLifetimes",
 ] as const;
 
 export type Flaw = typeof flaws[number];
@@ -59,6 +60,9 @@ export function alterStep(flaw: Flaw, step: SyncStep, random: Random): SyncStep 
     }
     if (flaw === "forgetsPermissions" && write.write === "change") {
       return [{ ...write, change: { ...write.change, permissions: undefined } }];
+    }
+    if (flaw === "forgetsLifetimes" && write.write === "change") {
+      return [{ ...write, change: { ...write.change, messageLifetime: undefined } }];
     }
     if (flaw === "readsRequestsOnce" && write.write === "conversation" && write.conversation.request) return [];
     if (flaw === "takesRequestsForConversations" && write.write === "requests") {

@@ -93,6 +93,7 @@ export class ScriptedServer extends WritableServer {
       throw new Refusal(409, "conflict");
     }
     this.check(user, id, method, part, about, fields, what);
+    if (part === "lifetime") return this.setLifetime(id, fields.seconds, user), this.conversation(id, user);
     if (part === "permissions") return this.permit(id, fields as never, user), this.conversation(id, user);
     if (part === "members" && fields?.role) return this.setRole(id, about!, fields.role, user);
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);
@@ -121,6 +122,8 @@ export class ScriptedServer extends WritableServer {
     const isNew = part === "members" && method === "PUT" && !this.isMember(about!, id);
     const isPermitted = part === "permissions" || fields?.role
       ? isOwner
+      : part === "lifetime"
+      ? this.room(id).kind === "direct" || this.room(id).roles[user] !== "member"
       : part === undefined
       ? this.isPermitted(user, id, "rename")
       : part === "messages" && (method === "PATCH" || what === "pin")

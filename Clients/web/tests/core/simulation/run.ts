@@ -86,6 +86,7 @@ export class Run {
     if (world.happens(20)) await device.lookAtRequests();
     if (world.happens(15)) await this.decide(device.user);
     if (world.happens(4)) await this.permit(device, id);
+    if (world.happens(4)) await this.limitLifetime(device, id);
     if (dice < 35) {
       for (let count = world.between(1, 4); count > 0; count--) await this.send(device, id, message?.id);
       if (world.happens(25)) await this.edit(device, id);
@@ -130,6 +131,13 @@ export class Run {
       const permitted = world.pick(["members", "admins", "owners"])!;
       await device.write({ kind: "permissions", permissions: { [permission]: permitted } }, id);
     }
+  }
+
+  /** Owners and admins of a group, and both of two, decide how long messages stay; or those that are there are over. */
+  private async limitLifetime(device: SimulatedDevice, id: string): Promise<void> {
+    const { world } = this;
+    if (world.happens(50)) return world.server.state.rooms[id] && world.server.expire(id);
+    await device.write({ kind: "lifetime", seconds: world.pick([null, 3_600, 86_400])! }, id);
   }
 
   /** Writes a little, and mostly turns away then, or sends or gives up what there is. */
@@ -410,7 +418,8 @@ export class Run {
     const { id, kind, readSeq, clearedSeq } = truth;
     const blocked = kind === "direct" ? [] : server.user(device.user).blocked;
     const all = server.messages(id, device.user);
-    const shown = all.filter((message) => message.kind === "system" || !blocked.includes(message.senderId));
+    const isShown = ({ kind, senderId }: Message) => kind === "system" || !blocked.includes(senderId);
+    const shown = all.filter((message) => !message.expired && isShown(message));
     const page = await device.memory.read((rows) => timeline(rows, id, { at: "end", before: 1_000, after: 0 }));
     const text = (messages: Message[], isTruth: boolean) =>
       messages.map(({ seq, tapbacks, tapbackCounts, pinned }) => {

@@ -5,6 +5,7 @@ import type {
   KeptDraft,
   Member,
   Message,
+  MessageLifetime,
   MessageRequest,
   Permission,
   Permissions,
@@ -35,6 +36,7 @@ export interface Entry {
   role?: string;
   title?: string;
   permissions?: Permissions;
+  messageLifetime?: MessageLifetime;
 }
 
 export interface Room {
@@ -47,6 +49,7 @@ export interface Room {
   stays: Record<string, Window[]>;
   roles: Record<string, string>;
   permissions: Permissions;
+  lifetime?: MessageLifetime;
   deliveredSeq: Record<string, number>;
   readSeq: Record<string, number>;
   statusVersion: number;
@@ -205,6 +208,7 @@ export class ServerState {
       windows: this.windows(user, id)!,
       request: this.isAsked(user, id) || undefined,
       permissions: this.isMember(user, id) && isRestricting(room.permissions) ? room.permissions : undefined,
+      messageLifetime: this.isMember(user, id) ? room.lifetime : undefined,
       ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
     };
   }
@@ -275,8 +279,8 @@ export class ServerState {
 
   change(seq: number, id: string, user: string, isLive: boolean): Change {
     const room = this.room(id);
-    const { kind, at, actorId, message, userId, role, title, permissions } = room.log[seq - 1]!;
-    const change: Change = { conversationId: id, seq, kind, at, actorId, userId, role, permissions };
+    const { kind, at, actorId, message, userId, role, title, permissions, messageLifetime } = room.log[seq - 1]!;
+    const change: Change = { conversationId: id, seq, kind, at, actorId, userId, role, permissions, messageLifetime };
     if (kind === "conversation.renamed") change.title = title;
     if (kind === "conversation.created") {
       const memberCount = Object.values(room.stays).filter(([first]) => first!.from === 1).length;

@@ -178,9 +178,16 @@ export class WritableServer extends ServerState {
     return this.changeMessage(id, message, by, pins ? "message.pinned" : "message.unpinned", { pinned });
   }
 
-  private changeMessage(id: string, message: string, by: string, kind: string, fields: Partial<Message>): Message {
+  private changeMessage(
+    id: string,
+    message: string,
+    by: string,
+    kind: string,
+    fields: Partial<Message>,
+    at?: string,
+  ): Message {
     this.state.clock += 1;
-    const changeSeq = this.append(id, { kind, at: this.now, actorId: by, message });
+    const changeSeq = this.append(id, { kind, at: at ?? this.now, actorId: by, message });
     const states = this.room(id).messages[message]!;
     states.push({ ...states.at(-1)!, ...fields, changeSeq });
     this.announce(changeSeq, id);
@@ -307,6 +314,32 @@ export class WritableServer extends ServerState {
     this.state.clock += 1;
     this.room(id).permissions = permissions;
     this.announce(this.append(id, { kind: "permissions.changed", at: this.now, actorId: by, permissions }), id);
+  }
+
+  setLifetime(id: string, seconds: number | null, by: string): void {
+    const room = this.room(id);
+    if (seconds === (room.lifetime?.seconds ?? null)) return;
+    this.state.clock += 1;
+    const messageLifetime = seconds === null ? undefined : { seconds, sinceSeq: room.log.length + 1 };
+    room.lifetime = messageLifetime;
+    this.announce(this.append(id, { kind: "lifetime.changed", at: this.now, actorId: by, messageLifetime }), id);
+  }
+
+  /** The time of all messages is over that were sent with the present lifetime. That is no activity. */
+  expire(id: string): void {
+    const { lifetime, messages } = this.room(id);
+    if (!lifetime) return;
+    const over = Object.values(messages).map((states) => states.at(-1)!)
+      .filter(({ seq, kind, deletedForEveryone }) =>
+        seq > lifetime.sinceSeq && kind !== "system" && !deletedForEveryone
+      )
+      .sort((one, other) => one.seq - other.seq);
+    for (const { id: message, senderId, createdAt } of over) {
+      const gone = { text: null, deletedForEveryone: true as const, deletedAt: createdAt, expired: true as const };
+      const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [], editedAt: undefined, pinned: undefined };
+      const at = this.room(id).log.at(-1)!.at;
+      this.changeMessage(id, message, senderId, "message.deleted", { ...gone, ...nothing }, at);
+    }
   }
 
   setRole(id: string, user: string, role: string, by: string): void {

@@ -1,0 +1,12 @@
+-- Conversations in some slots in which messages are due to expire, a few of each slot.
+--
+-- :slots smallint[]
+--
+-- > conversation_id uuid
+SELECT l.conversation_id FROM unnest(:slots) AS s (slot)
+CROSS JOIN LATERAL (
+    SELECT l.conversation_id, l.due_at FROM store.lifetimes l
+    WHERE l.slot = s.slot AND l.due_at <= (SELECT {ChangeTime.now})
+    ORDER BY l.due_at LIMIT {Lifetimes.conversationsPerLook}
+) l
+ORDER BY l.due_at LIMIT {Lifetimes.conversationsPerLook}
