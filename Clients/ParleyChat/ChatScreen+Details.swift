@@ -83,7 +83,8 @@ extension ChatScreen {
         ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
         (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
-        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
+        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("l", .leave, "leave"),
+        ("d", .removeFromList, "off the list"),
     ]
 
     private static let adminKey = "m"

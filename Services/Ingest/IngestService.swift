@@ -231,7 +231,8 @@ final class IngestService: HTTPHandler {
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .putLifetime, .liftBan,
+            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .putLifetime,
+            .liftBan,
             .revokeInvitation:
             try write(request, route, query, user, exchange)
         }

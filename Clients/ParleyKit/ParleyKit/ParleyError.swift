@@ -34,7 +34,8 @@ public struct RefusedWrite: Sendable {
     public enum Action: Hashable, Sendable {
         case edit, deleteForMe, deleteForEveryone, react, pinMessage, clearHistory, rename, addMember(UserID),
             changeRole(UserID)
-        case removeMember(UserID), changePermissions, changeLifetime, liftBan(UserID), createGroup, removeFromList, settings
+        case removeMember(UserID), changePermissions, changeLifetime, liftBan(UserID), createGroup, removeFromList,
+            settings
         /// To mute, pin, archive, or mark as unread.
         case mark
         case block(UserID), unblock(UserID)

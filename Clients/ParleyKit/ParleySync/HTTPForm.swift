@@ -217,7 +217,8 @@ extension OutboxRow {
             return HTTPForm(.put, path + "/permissions", new, idempotencyKey: idempotencyKey)
         case .lifetime(let seconds):
             return HTTPForm(
-                .put, path + "/lifetime", RequestBody.NewMessageLifetime(seconds: seconds), idempotencyKey: idempotencyKey)
+                .put, path + "/lifetime", RequestBody.NewMessageLifetime(seconds: seconds),
+                idempotencyKey: idempotencyKey)
         case .liftBan(let user):
             return HTTPForm(.delete, path + "/bans/\(encoded(user.name))", idempotencyKey: idempotencyKey)
         case .removeFromList: return HTTPForm(.delete, path, idempotencyKey: idempotencyKey)

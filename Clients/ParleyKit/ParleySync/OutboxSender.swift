@@ -260,7 +260,8 @@ extension OutboxRow {
         guard let conversation else { return [.kind(nil, write.kind)] }
         switch write {
         case .send: return [.order(conversation)] + (message.map { [.message(conversation, $0)] } ?? [])
-        case .createGroup, .rename, .putMember, .removeMember, .permissions, .lifetime, .liftBan, .removeFromList, .accept,
+        case .createGroup, .rename, .putMember, .removeMember, .permissions, .lifetime, .liftBan, .removeFromList,
+            .accept,
             .decline:
             return [.order(conversation)]
         case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:

@@ -33,7 +33,8 @@ extension Call {
         case .send, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
-        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan: CallCost()
+        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan:
+            CallCost()
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
         // Told to every device of the user, and a client puts as it likes while somebody types.
         case .putDraft: CallCost(5)

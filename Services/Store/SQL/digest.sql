@@ -65,6 +65,7 @@ SELECT p.last_seq,
                     WHEN {ChangeKind.permissionsChanged} THEN {ChangeKind.permissionsChanged.name}
                     WHEN {ChangeKind.messagePinned} THEN {ChangeKind.messagePinned.name}
                     WHEN {ChangeKind.messageUnpinned} THEN {ChangeKind.messageUnpinned.name}
+                    WHEN {ChangeKind.lifetimeChanged} THEN {ChangeKind.lifetimeChanged.name}
                 END,
                 coalesce(
                     CASE WHEN h.message_id IS NOT NULL THEN (

@@ -115,7 +115,8 @@ extension Write.Action {
         EditMessage.self, DeleteMessage.self, HideMessage.self, SetTapback.self, RemoveTapback.self, PutMember.self,
         RemoveMember.self, RenameConversation.self, ClearHistory.self, PutConversationSettings.self,
         UnlistConversation.self, MarkConversation.self, BlockUser.self, PutDraft.self, AcceptRequest.self,
-        DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self, RevokeInvitation.self,
+        DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
+        RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
     ]
 }

@@ -29,7 +29,8 @@ public struct Change: Hashable, Sendable, Codable {
     public init(
         conversationId: ConversationID, seq: Int64, kind: ChangeKind, at: Timestamp, actorId: UserID,
         message: Message? = nil, conversation: CreatedConversation? = nil, userId: UserID? = nil,
-        role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil, messageLifetime: MessageLifetime? = nil
+        role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil,
+        messageLifetime: MessageLifetime? = nil
     ) {
         self.conversationId = conversationId
         self.seq = seq

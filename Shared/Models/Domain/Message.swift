@@ -57,7 +57,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public init(
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
-        deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil, tapbacks: [Tapback] = [],
+        deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
+        tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
         extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none,
         dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,

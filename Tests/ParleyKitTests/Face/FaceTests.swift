@@ -589,6 +589,31 @@ import Testing
         await member.close()
     }
 
+    @Test("messages disappear from a device whose connection is gone, and not from one whose conversation keeps them")
+    func lifetimes() async throws {
+        let world = try FaceWorld()
+        let (owner, member) = (try await world.connected(ben), try await world.connected())
+        let (his, talk) = (owner.conversation(world.group), member.conversation(world.group))
+        let kept = try await talk.send("This stays")
+        #expect(await first(owner.pendingWrites) { $0 == 0 } != nil)
+        try await his.setMessageLifetime(seconds: 60)
+        #expect(await first(talk.info) { $0?.conversation.messageLifetime?.seconds == 60 } != nil)
+        let gone = try await talk.send("This goes")
+        #expect(await first(member.pendingWrites) { $0 == 0 } != nil)
+        world.network.isReachable = false
+        // The server's clock is far behind this one: its time is over at once.
+        let rows = await first(talk.timeline()) { view in
+            !view.isLoading && view.rows.contains { $0.id == kept } && !view.rows.contains { $0.id == gone }
+        }
+        #expect(rows != nil)
+        let isThere = world.network.withServer { server in
+            server.messages(of: world.group, for: ben).contains { $0.id == gone && $0.text == "This goes" }
+        }
+        #expect(isThere, "the server has not said so")
+        await owner.close()
+        await member.close()
+    }
+
     @Test(
         "whoever has the code of an invitation sees what it opens, joins by it, and writes; one that is revoked opens nothing"
     )

@@ -23,7 +23,8 @@ import Testing
 
     private func message(_ seq: Int64, text: String?) -> Message {
         Message(
-            id: messageId(UInt64(seq)), conversationId: talk, seq: seq, changeSeq: seq, senderId: ben, kind: .text, text: text,
+            id: messageId(UInt64(seq)), conversationId: talk, seq: seq, changeSeq: seq, senderId: ben, kind: .text,
+            text: text,
             sentAt: time(seq), createdAt: time(seq))
     }
 

@@ -21,7 +21,10 @@ enum MessageColumns {
 
     /// Attachments, what an application adds, pins, and lifetimes.
     private static var unused: SimulatedRow {
-        [null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self), null(Bool.self)]
+        [
+            null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self),
+            null(Bool.self),
+        ]
     }
 
     /// {plain_message}
