@@ -200,7 +200,7 @@ WRONG_BODIES = {
     "rename": ("title", [{}, {"title": None}, {"title": ""}, {"title": " \u2003"}, {"title": 1}, {"title": "a\0b"}]),
     "putMember": ("role", [{"role": "admins"}, {"role": ""}, {"role": 1}, {"role": ["owner"]}]),
     "putPermissions": ("write", [{"write": "admin"}, {"write": ""}, {"write": 1}, {"write": ["admins"]}]),
-    "putLifetime": ("seconds", [{}, {"seconds": "60"}, {"seconds": 59}, {"seconds": 60.5}, {"seconds": -1}, {"seconds": 0}]),
+    "putLifetime": ("seconds", [{}, *({"seconds": each} for each in ("60", 59, 60.5, -1, 0))]),
     "edit": ("text", [{}, {"text": None}, {"text": ""}, {"text": " \n\t\u00a0"}, {"text": 7}, {"text": "\0"}]),
     "setTapback": (
         "kind",

@@ -189,7 +189,8 @@ class History:
             (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
-            (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.limit_lifetime, 3), (self.expire, 1), (self.lift, 2),
+            (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
+            (self.limit_lifetime, 3), (self.expire, 1),
             (self.invite, 3), (self.revoke, 1), (self.join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -755,10 +756,8 @@ class History:
         await session.reach(conversation.id, last)
         for row in kept.split():
             seq, seconds = row.split("|")
-            await sql(
-                self.owner.system,
-                f"UPDATE store.lifetimes SET seconds = {seconds}, due_at = now() + interval '1 day' {where} AND from_seq = {seq}",
-            )
+            restored = f"seconds = {seconds}, due_at = now() + interval '1 day'"
+            await sql(self.owner.system, f"UPDATE store.lifetimes SET {restored} {where} AND from_seq = {seq}")
         told = {change["seq"]: change for change in session.changes(conversation.id)}
         for seq, message in enumerate(over, world.last_seq + 1):
             assert told[seq]["kind"] == "message.deleted", told[seq]

@@ -339,7 +339,8 @@ class Knowledge:
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did. Its uploader can as long as a message that was refused may still come.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
-    - Who may do what in a group, and how long messages stay, is known to whoever is in it, and who is banned to its owners and admins.
+    - Who may do what in a group, and how long messages stay, is known to whoever is in it, and who is banned to its
+      owners and admins.
     - Who was invited by whom, and how many came, is known to owners and admins, and to who invited.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.

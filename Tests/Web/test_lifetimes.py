@@ -66,9 +66,11 @@ def test_without_a_connection_it_goes_by_itself(people):
     expect(tab.page.get_by_text("Only a minute")).to_have_count(0)
     stored = """async () => {
       const name = (await indexedDB.databases()).map(({ name }) => name).find((name) => name.startsWith("parley"));
-      const database = await new Promise((resolve) => indexedDB.open(name).onsuccess = ({ target }) => resolve(target.result));
-      const rows = database.transaction("messages").objectStore("messages").getAll();
-      return await new Promise((resolve) => rows.onsuccess = () => resolve(rows.result.map(({ text }) => text)));
+      const opening = indexedDB.open(name);
+      await new Promise((resolve) => opening.onsuccess = resolve);
+      const rows = opening.result.transaction("messages").objectStore("messages").getAll();
+      await new Promise((resolve) => rows.onsuccess = resolve);
+      return rows.result.map(({ text }) => text);
     }"""
     assert "Only a minute" not in tab.page.evaluate(stored)
 

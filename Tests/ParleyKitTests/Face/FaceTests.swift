@@ -596,12 +596,13 @@ import Testing
         let (his, talk) = (owner.conversation(world.group), member.conversation(world.group))
         let kept = try await talk.send("This stays")
         #expect(await first(owner.pendingWrites) { $0 == 0 } != nil)
-        try await his.setMessageLifetime(seconds: 60)
-        #expect(await first(talk.info) { $0?.conversation.messageLifetime?.seconds == 60 } != nil)
+        // The server's clock is 50 million seconds behind those of the devices: a little more is over soon.
+        let seconds = 50_000_100
+        try await his.setMessageLifetime(seconds: seconds)
+        #expect(await first(talk.info) { $0?.conversation.messageLifetime?.seconds == seconds } != nil)
         let gone = try await talk.send("This goes")
         #expect(await first(member.pendingWrites) { $0 == 0 } != nil)
         world.network.isReachable = false
-        // The server's clock is far behind this one: its time is over at once.
         let rows = await first(talk.timeline()) { view in
             !view.isLoading && view.rows.contains { $0.id == kept } && !view.rows.contains { $0.id == gone }
         }
