@@ -52,6 +52,7 @@ enum Schema {
                 Migration(33, "message extra", sql: PackageResources._0033_message_extra_sql),
                 Migration(34, "pinned messages", sql: PackageResources._0034_pinned_messages_sql),
                 Migration(35, "index of pinned messages", sql: PackageResources._0035_pinned_messages_index_sql),
+                Migration(36, "join requests", sql: PackageResources._0036_join_requests_sql),
             ], publishing: Publications.store)
     }
 }

@@ -18,7 +18,7 @@ private let actions: [Write.Action] = [
     .block(bob, true), .draft("text", replyTo: nil), .acceptRequest, .declineRequest,
     .setPermissions(GroupPermissions(write: .admins)), .liftBan(bob),
     .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)),
-    .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero),
+    .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero), .declineJoinRequest(bob),
     .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
     .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
     .pinMessage(message), .unpinMessage(message),
@@ -84,7 +84,11 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)), ""),
-        Locked(.revokeInvitation(InvitationID(message.uuid)), ""),
+        Locked(.revokeInvitation(InvitationID(message.uuid)), ""), Locked(.declineJoinRequest(bob), ""),
+        Locked(
+            ConversationWrite(
+                Write(conversation, by: alice, key: nil, .join(secret: .zero)), AskToJoin(secret: .zero, maker: bob)),
+            "users conversation new:bob streams:bob"),
         Locked(.report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)), ""),
         Locked(.resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)), ""),
         Locked(

@@ -43,6 +43,7 @@ import Wire
             profiles              ingest
             requests              ingest
             bans                  ingest
+            joinRequests          ingest
             invitations           ingest
             invitation            ingest
             devices               ingest

@@ -40,6 +40,7 @@ extension IngestService {
         case .declineRequest: .declineRequest
         case .putPermissions: .setPermissions(try PermissionFields(body).permissions)
         case .liftBan: .liftBan(try route.member())
+        case .declineJoinRequest: .declineJoinRequest(try route.member())
         case .revokeInvitation: .revokeInvitation(try route.invitation())
         default: .mark(try mark(route, body))
         }
