@@ -53,7 +53,7 @@ import Wire
 
     /// Others who have asked.
     @Reactor private func fill(
-        _ count: Int, _ columns: String = "false, false", name: String = "other", _ store: StoreUnderTest
+        _ count: Int, as columns: String = "false, false", name: String = "other", _ store: StoreUnderTest
     ) throws {
         try store.database.execute(
             """
@@ -101,7 +101,7 @@ import Wire
             #expect(await join(invitation, by: "dora", store)?.status == 404)
             #expect(await join(invitation, by: "other7", store)?.status == 202, "who waits goes on")
             try store.database.execute("UPDATE store.join_requests SET is_declined = true")
-            try fill(50, "false, true", name: "gone", store)
+            try fill(50, as: "false, true", name: "gone", store)
             #expect(await join(invitation, by: "erin", store)?.status == 202)
             let (kept, latest) = (try count("is_declined OR is_withdrawn", store), try count("user_id = 'gone1'", store))
             #expect(kept == Int64(most) && latest == 1)

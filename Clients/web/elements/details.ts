@@ -6,6 +6,7 @@ import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on } from "./dom.ts";
 import { invitationLinks } from "./invitations.ts";
+import { joinRequests } from "./join-requests.ts";
 import { isolated, titleOf } from "./words.ts";
 
 /** All about one conversation: its name, who is in it, and what one may change. */
@@ -20,11 +21,23 @@ export function openDetails(
   const name = make("div");
   const people = make("div");
   const links = invitationLinks(owner, client, id);
+  const requests = joinRequests(client, id);
   const permissions = make("div");
   const removed = make("div");
   const settings = make("div");
   const actions = make("div.actions");
-  const dialog = openDialog(owner, "Details", name, people, links.node, permissions, removed, settings, actions);
+  const dialog = openDialog(
+    owner,
+    "Details",
+    name,
+    people,
+    requests.node,
+    links.node,
+    permissions,
+    removed,
+    settings,
+    actions,
+  );
   on(dialog, "close", () => endings.end());
   const members = client.members(id);
   let shown: ConversationRow | undefined;
@@ -45,7 +58,8 @@ export function openDetails(
     isAdmin = isOwner || role === "admin" && row.isMember && isGroup;
     if (!hasFocus(name)) name.replaceChildren(isGroup && may(row, "rename") ? nameForm(row) : heading(row));
     showPeople();
-    links.show(isGroup && may(row, "addMembers"), memberCount);
+    links.show(isGroup && may(row, "addMembers"), memberCount, isAdmin);
+    requests.show(row, isAdmin);
     if (!hasFocus(permissions)) permissions.replaceChildren(...isOwner ? [permissionChoices(row)] : []);
     if (!isAdmin) removed.replaceChildren();
     else if (memberCount !== askedAt) void showRemoved();

@@ -603,7 +603,10 @@ import Testing
         #expect(try await talk.invitations().map(\.id) == [invitation.id])
         guard case .joined(let joined) = try await outsider.join(by: code),
             case .joined(let again) = try await outsider.join(by: code)
-        else { return Issue.record("whoever has the code joins") }
+        else {
+            Issue.record("whoever has the code joins")
+            return
+        }
         #expect(joined.id == world.group && again.id == world.group, "again, and it is used once")
         #expect(try await talk.invitations().map(\.uses) == [1])
         #expect(await first(joined.info) { $0?.conversation.memberCount == 3 } != nil)
@@ -629,7 +632,8 @@ import Testing
         let code = try #require(invitation.code)
         #expect(try await outsider.invitation(code).approval == true)
         guard case .asked(let id, let since) = try await outsider.join(by: code) else {
-            return Issue.record("others decide")
+            Issue.record("others decide")
+            return
         }
         #expect(id == world.group)
         #expect(await told.value != nil)
@@ -637,10 +641,16 @@ import Testing
         #expect(try await talk.joinRequests() == [expected])
         try await talk.declineJoinRequest(of: carla)
         #expect(try await talk.joinRequests().isEmpty)
-        guard case .asked(_, let again) = try await outsider.join(by: code) else { return Issue.record("it goes on") }
+        guard case .asked(_, let again) = try await outsider.join(by: code) else {
+            Issue.record("it goes on")
+            return
+        }
         #expect(again == since, "it looks the same")
         try await outsider.withdrawRequest(toJoin: id)
-        guard case .asked = try await outsider.join(by: code) else { return Issue.record("others decide") }
+        guard case .asked = try await outsider.join(by: code) else {
+            Issue.record("others decide")
+            return
+        }
         #expect(try await talk.joinRequests().map(\.userId) == [carla])
         try await talk.add(carla)
         #expect(await first(outsider.conversation(id).info) { $0?.conversation.memberCount == 3 } != nil)
