@@ -89,8 +89,8 @@ def test_the_maker_is_told_once(anna, ben, dora, group):
         assert decline(dora, group, dora).status_code == 204
         asked(dora, made["code"])
         said = anna.send(group, "After")
-        assert socket.expect("change")["message"]["id"] == said["id"]
-        assert other.expect("change")["message"]["id"] == said["id"]
+        for each in (socket, other):
+            each.expect_change(said["seq"], group)
         for each, count in ((socket, 1), (other, 0)):
             assert [frame.get("kind") for frame in each.frames].count("join.requested") == count
     with ben.socket(useq=told["useq"] - 1) as again:
@@ -113,7 +113,7 @@ def test_only_who_decides_makes_such_an_invitation(anna, ben, carla, dora, group
     with ben.socket() as socket:
         asked(dora, second.json()["code"])
         said = anna.send(group, "After")
-        assert socket.expect("change")["message"]["id"] == said["id"]
+        socket.expect_change(said["seq"], group)
         assert "join.requested" not in [frame.get("kind") for frame in socket.frames]
     assert names(anna, group) == [dora.name]
 
@@ -298,8 +298,8 @@ def test_the_list_has_pages(anna, group, code, new_person):
             break
         after = {"after": page["nextCursor"]}
     assert found == [person.name for person in comers]
-    for wrong in ({"limit": 0}, {"limit": 1001}, {"after": "no body"}):
-        assert problem(anna.get(f"/v1/conversations/{group}/join-requests", params=wrong)) == (400, "invalid")
+    for wrong in ("limit=0", "limit=1001", "limit=x", "after=a%20b"):
+        assert problem(anna.get(f"/v1/conversations/{group}/join-requests?{wrong}")) == (400, "invalid")
 
 
 # MARK: Erasure and refusals of the group
@@ -332,7 +332,7 @@ def test_a_request_is_in_no_export(system, anna, dora, group, code):
     backend = Person(system, f"backend-{uuid.uuid4()}", adm=True)
     for path in (f"/v1/export/conversations/{group}", f"/v1/export/users/{dora.name}"):
         exported = backend.http.get(path)
-        assert exported.status_code == 200 and dora.name not in exported.text.split("\n", 1)[1], exported.text
+        assert exported.status_code == 200 and f'"{dora.name}"' not in exported.text, exported.text
     backend.http.close()
     done(anna, "PUT", f"/v1/conversations/{group}/permissions", {"addMembers": "owners"})
     assert asked(dora, code)

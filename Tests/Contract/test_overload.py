@@ -105,7 +105,7 @@ def test_without_a_store_every_call_says_that_it_may_be_repeated(system, anna):
     """One `ingest` that finds nobody to answer; the system itself is well."""
     first, second = anna.group(), anna.group()
     nobody = {f"PARLEY_BUS_{peer}": f"ipc://{system.state}/nobody-*.sock" for peer in ("STORE", "RECEIPT")}
-    room = {"PARLEY_USER_COST_IN_FLIGHT": "2000"}  # For all calls at once.
+    room = {"PARLEY_USER_COST_IN_FLIGHT": "3000"}  # For all calls at once.
     with system.sibling("ingest", "/healthz", PARLEY_REQUEST_DEADLINE="300ms", **room, **nobody) as port:
         alone = Person(system, anna.name, port=port, dev="phone")
         assert alone.get("/readyz").status_code == 503

@@ -43,11 +43,11 @@ import Wire
             profiles              ingest
             requests              ingest
             bans                  ingest
-            joinRequests          ingest
             invitations           ingest
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
+            joinRequests          ingest
             suspension            ingest
             reports               ingest
             report                ingest
