@@ -135,11 +135,13 @@ struct ChatScreen {
             panel.step = requests.map { .joinRequests($0, min(index, max(0, $0.count - 1))) } ?? .looking
             focus = .details(panel)
         case .joinRequested(let groups):
-            if let id = talk?.id, groups.contains(id), case .details(let panel) = focus, case .joinRequests = panel.step {
+            if let id = talk?.id, groups.contains(id), case .details(let panel) = focus,
+                case .joinRequests = panel.step
+            {
                 return [.loadJoinRequests]
             }
-            let titles = groups.compactMap { entry(of: $0).map(name(of:)) }
-            notice = HarmlessText.line("Somebody asks to join \(titles.isEmpty ? "a group" : titles.joined(separator: ", ")).")
+            let titles = groups.compactMap { entry(of: $0).map(name(of:)) }.joined(separator: ", ")
+            notice = HarmlessText.line("Somebody asks to join \(titles.isEmpty ? "a group" : titles).")
         case .asked: notice = "You asked to join. The group comes into the list when you are let in."
         case .invited(let id, let invitation) where id == talk?.id:
             guard case .details(var panel) = focus, case .invitations(var step) = panel.step else { break }

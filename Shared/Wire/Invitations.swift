@@ -14,7 +14,8 @@ public struct NewInvitation: WireCodable, Hashable {
     public var needsApproval = false
 
     public init(
-        id: InvitationID, secret: UUIDBytes, expiresAt: Timestamp? = nil, maxUses: Int32? = nil, needsApproval: Bool = false
+        id: InvitationID, secret: UUIDBytes, expiresAt: Timestamp? = nil, maxUses: Int32? = nil,
+        needsApproval: Bool = false
     ) {
         self.id = id
         self.secret = secret

@@ -132,7 +132,9 @@ struct RepeatedRequestTests {
             once(.join(secret: asking.secret), by: "hugo") {
                 await write(.declineJoinRequest(name("hugo")), by: "hugo")
             },
-            once(.declineJoinRequest(name("hugo")), by: "hugo") { await write(.join(secret: asking.secret), by: "hugo") },
+            once(.declineJoinRequest(name("hugo")), by: "hugo") {
+                await write(.join(secret: asking.secret), by: "hugo")
+            },
             once(.revokeInvitation(used.id)) { await write(.createInvitation(used)) },
             once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
             once(.rename("second")) { await write(.rename("third")) },

@@ -349,8 +349,8 @@ class Knowledge:
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - Who may do what in a group is known to whoever is in it, and who is banned to its owners and admins.
     - Who was invited by whom, and how many came, is known to owners and admins, and to who invited.
-    - Who asks to join is known to owners and admins, until that is decided, and by whom they were invited as long as the
-      invitation is there. They themselves know what they knew before, and when they asked.
+    - Who asks to join is known to owners and admins, until that is decided, and by whom they were invited as long as
+      the invitation is there. They themselves know what they knew before, and when they asked.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what

@@ -545,7 +545,8 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("DELETE", f"/messages/{message}/pin", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
         ("PUT", "/settings", {"readReceipts": False}), ("PUT", "/permissions", {"write": "members"}),
-        ("DELETE", f"/join-requests/{new_id()}", None), ("DELETE", f"/bans/{user.name}", None), ("POST", "/invitations", {"id": new_id()}),
+        ("DELETE", f"/join-requests/{new_id()}", None), ("DELETE", f"/bans/{user.name}", None),
+        ("POST", "/invitations", {"id": new_id()}),
         ("DELETE", f"/invitations/{new_id()}", None),
     ]  # fmt: skip
     report = {"id": new_id(), "userId": user.name, "reason": "spam"}

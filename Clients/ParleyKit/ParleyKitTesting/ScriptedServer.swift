@@ -1119,7 +1119,8 @@ extension ScriptedServer {
             }
             return .success(
                 InvitationPreview(
-                    title: room.title, memberCount: room.members.count, approval: room.invitations[invitation]?.approval))
+                    title: room.title, memberCount: room.members.count, approval: room.invitations[invitation]?.approval
+                ))
         case .join(let code, _): return join(by: code, user)
         case .joinRequests(let id, _):
             guard let room = rooms[id], isMember(user, id), room.roles[user] != .member else {

@@ -119,7 +119,8 @@ struct UserErasure {
 
     private func nextJoinRequest() async throws(Delay) -> ConversationID? {
         let statement = ErasureStatements.nextJoinRequest
-        return try await query(statement) { $0.set($1.user, to: user) }.first.map { $0[statement.columns.conversationId] }
+        let rows = try await query(statement) { $0.set($1.user, to: user) }
+        return rows.first.map { $0[statement.columns.conversationId] }
     }
 
     private func nextMention() async throws(Delay) -> (ConversationID, after: Int64)? {

@@ -94,7 +94,8 @@ asked AS (
 -- While so many wait it is told of no more: requests could otherwise drive everything else out of the maker's stream.
 told AS MATERIALIZED (
     SELECT moved.announced_at FROM moved, invitation, waiting w
-    WHERE NOT EXISTS (SELECT FROM own) AND w.count < {ContractLimits.waitingRequests} AND invitation.creator_role <> {MemberRole.member}
+    WHERE NOT EXISTS (SELECT FROM own) AND w.count < {ContractLimits.waitingRequests}
+      AND invitation.creator_role <> {MemberRole.member}
 ),
 stream AS (
     INSERT INTO store.user_streams AS s (user_slot, user_id, last_useq)

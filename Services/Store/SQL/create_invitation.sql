@@ -1,5 +1,6 @@
--- Makes an invitation into a group. Whoever may add members may; owners and admins may make one by which others ask. The same again has the code of the last request, because the
--- response with the one before may be lost, and what is kept of a code does not give it back. Nobody is told, and it takes no
+-- Makes an invitation into a group. Whoever may add members may; owners and admins may make one by which others ask. The same
+-- again has the code of the last request, because the response with the one before may be lost, and what is kept of a code does not
+-- give it back. Nobody is told, and it takes no
 -- position. What is good no more goes, so a group never has more rows than it may have invitations, and one.
 --
 -- :slot           smallint

@@ -41,7 +41,8 @@ listing AS MATERIALIZED (
          WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation) AS is_listed
 ),
 verdict AS MATERIALIZED (
-    SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AND NOT d.is_member AND NOT d.goes_on_asking AS is_due
+    SELECT d.problem, d.is_repeat,
+        d.problem = {Problem.none} AND NOT (d.is_repeat OR d.is_member OR d.goes_on_asking) AS is_due
     FROM standing CROSS JOIN own LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         -- By an invitation that lets them in they come in at once.
         SELECT NOT standing.is_member AND own.has_asked AND (own.has_to_ask OR NOT EXISTS (SELECT FROM invitation)) AS goes_on
@@ -49,7 +50,8 @@ verdict AS MATERIALIZED (
     ) asking CROSS JOIN LATERAL (
         -- Of who is to accept or to ask nothing is kept: then this comes again (CommandOutcomes).
         SELECT standing.is_member, asking.goes_on AS goes_on_asking,
-            p.problem IS NOT NULL OR NOT standing.is_member AND NOT asking.goes_on AND (own.has_request OR own.has_to_ask) AS is_repeat, CASE
+            p.problem IS NOT NULL OR NOT (standing.is_member OR asking.goes_on) AND (own.has_request OR own.has_to_ask) AS is_repeat,
+            CASE
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :actor_slot AND e.user_id = :actor)
                 THEN {Problem.unauthenticated}
             WHEN p.problem IS NOT NULL THEN p.problem
