@@ -42,6 +42,10 @@ enum ChatUpdate {
     case bans(ConversationID, [Ban]?)
     /// The invitations of a group; nil: they cannot be had.
     case invitations(ConversationID, [Invitation]?)
+    /// Who asks to join; nil: that cannot be had.
+    case joinRequests(ConversationID, [JoinRequest]?)
+    /// Somebody has asked to join these groups, or the user this one.
+    case joinRequested([ConversationID]), asked
     /// One was made, with its code.
     case invited(ConversationID, Invitation)
     /// What a code opens.
@@ -132,7 +136,11 @@ enum ChatEffect: Equatable {
     case setLifetime(Int?)
     case loadBans
     case liftBan(UserID)
-    case loadInvitations, invite
+    case loadInvitations
+    /// Whether others are let in by it, or ask.
+    case invite(approval: Bool)
+    case loadJoinRequests
+    case declineJoinRequest(UserID)
     case revoke(InvitationID)
     /// By its code.
     case lookAtInvitation(String), join(String)

@@ -219,6 +219,9 @@ package final class ChatProgram {
                 for await names in parley.names { apply(.names(names)) }
             },
             Reactor.spawn { [self] in
+                for await groups in parley.joinRequested { apply(.joinRequested(groups)) }
+            },
+            Reactor.spawn { [self] in
                 for await refused in parley.refusedWrites { apply(.notice(refused.sentence)) }
             },
             Reactor.spawn { [self] in
@@ -324,13 +327,16 @@ package final class ChatProgram {
         case .loadBans: loadBans()
         case .liftBan(let user): write { talk throws(ParleyError) in try await talk.liftBan(of: user) }
         case .loadInvitations: loadInvitations()
-        case .invite: invite()
+        case .invite(let approval): invite(approval: approval)
+        case .loadJoinRequests: loadJoinRequests()
+        case .declineJoinRequest(let user):
+            write { talk throws(ParleyError) in try await talk.declineJoinRequest(of: user) }
         case .revoke(let id):
             write { talk throws(ParleyError) in try await talk.revoke(id) }
             loadInvitations()
         case .lookAtInvitation(let code): look(at: code)
         case .join(let code):
-            begin(Self.refusalsOfJoining) { parley throws(ParleyError) in try await parley.join(by: code) }
+            join(by: code)
         case .report(let report): self.report(report)
         case .loadDevices: showDevices { _ in }
         case .endDevice(let name):
@@ -415,17 +421,14 @@ package final class ChatProgram {
     }
 
     /// The server may have to be asked, so nothing waits for it.
-    private func begin(
-        _ refusals: [Problem.Code: String] = [:],
-        _ body: @escaping @Sendable (Parley) async throws(ParleyError) -> Talk
-    ) {
+    private func begin(_ body: @escaping @Sendable (Parley) async throws(ParleyError) -> Talk) {
         Reactor.spawn { [self, parley] in
             do throws(ParleyError) {
                 let talk = try await body(parley)
                 carryOut(screen.open(talk.id))
                 drawSoon()
             } catch {
-                apply(.notice(error.sentence(refusals)))
+                apply(.notice(error.sentence([:])))
             }
         }
     }
@@ -452,6 +455,32 @@ package final class ChatProgram {
         }
     }
 
+    private func loadJoinRequests() {
+        write { [self] talk throws(ParleyError) in
+            do throws(ParleyError) {
+                await apply(.joinRequests(talk.id, try await talk.joinRequests()))
+            } catch {
+                await apply(.joinRequests(talk.id, nil))
+                throw error
+            }
+        }
+    }
+
+    private func join(by code: String) {
+        Reactor.spawn { [self, parley] in
+            do throws(ParleyError) {
+                switch try await parley.join(by: code) {
+                case .joined(let talk):
+                    carryOut(screen.open(talk.id))
+                    drawSoon()
+                case .asked: apply(.asked)
+                }
+            } catch {
+                apply(.notice(error.sentence(Self.refusalsOfJoining)))
+            }
+        }
+    }
+
     private func loadInvitations() {
         write { [self] talk throws(ParleyError) in
             do throws(ParleyError) {
@@ -464,11 +493,11 @@ package final class ChatProgram {
     }
 
     /// Good for a week.
-    private func invite() {
+    private func invite(approval: Bool) {
         let end = Timestamp(milliseconds: Timestamp.now.milliseconds + 7 * 86_400_000)
         write { [self] talk throws(ParleyError) in
             do throws(ParleyError) {
-                await apply(.invited(talk.id, try await talk.invite(until: end)))
+                await apply(.invited(talk.id, try await talk.invite(until: end, approval: approval)))
             } catch {
                 await apply(.notice(error.sentence([.conflict: "There are as many as is possible: x ends one."])))
             }

@@ -43,7 +43,9 @@ extension ChatScreen {
         case (.permissions(let index), _): effects = permit(key, index, entry.conversation, &panel)
         case (.bans(let bans?, let index), _): effects = lift(key, bans, index, &panel)
         case (.bans(nil, _), _): break
-        case (.invitations(let step), _): effects = invite(key, step, &panel)
+        case (.invitations(let step), _): effects = invite(key, step, entry.conversation, &panel)
+        case (.joinRequests(let requests?, let index), _): effects = decide(key, requests, index, &panel)
+        case (.joinRequests(nil, _), _): break
         }
         focus = .details(panel)
         return effects
@@ -83,8 +85,8 @@ extension ChatScreen {
         ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
         (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
-        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("l", .leave, "leave"),
-        ("d", .removeFromList, "off the list"),
+        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("w", .decideRequests, "asking"),
+        ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 
     private static let adminKey = "m"
@@ -117,6 +119,10 @@ extension ChatScreen {
             panel.step = .bans(nil, 0)
             focus = .details(panel)
             return [.loadBans]
+        case .decideRequests:
+            panel.step = .joinRequests(nil, 0)
+            focus = .details(panel)
+            return [.loadJoinRequests]
         case .removeFromList:
             talk = nil
             focus = .list
@@ -163,14 +169,39 @@ extension ChatScreen {
         return []
     }
 
-    private func invite(_ key: Key, _ step: InvitationsStep, _ panel: inout DetailsPanel) -> [ChatEffect] {
+    private mutating func decide(
+        _ key: Key, _ requests: [JoinRequest], _ index: Int, _ panel: inout DetailsPanel
+    ) -> [ChatEffect] {
+        switch key {
+        case .up, .text("k"): panel.step = .joinRequests(requests, max(0, index - 1))
+        case .down, .text("j"): panel.step = .joinRequests(requests, max(0, min(requests.count - 1, index + 1)))
+        case .enter, .text("x"):
+            guard requests.indices.contains(index) else { break }
+            var left = requests
+            let user = left.remove(at: index).userId
+            panel.step = .joinRequests(left, max(0, min(left.count - 1, index)))
+            return key == .enter ? [.put(user, nil)] : [.declineJoinRequest(user)]
+        default: break
+        }
+        return []
+    }
+
+    private mutating func invite(
+        _ key: Key, _ step: InvitationsStep, _ conversation: Conversation, _ panel: inout DetailsPanel
+    ) -> [ChatEffect] {
         var step = step
         let count = step.invitations?.count ?? 0
         defer { panel.step = .invitations(step) }
         switch key {
         case .up, .text("k"): step.index = max(0, step.index - 1)
         case .down, .text("j"): step.index = max(0, min(count - 1, step.index + 1))
-        case .text("n"): return [.invite]
+        case .text("n"): return [.invite(approval: false)]
+        case .text("a"):
+            guard GroupActions(conversation).refusal(of: .decideRequests) == nil else {
+                notice = "Only admins of the group can do that."
+                break
+            }
+            return [.invite(approval: true)]
         case .text("x"):
             guard let invitations = step.invitations, invitations.indices.contains(step.index) else { break }
             step.code = nil
@@ -236,7 +267,8 @@ extension ChatScreen {
         case .removing, .leaving: return "y yes  Esc no"
         case .permissions: return "↑ ↓ choose  Enter changes  Esc back"
         case .bans: return "↑ ↓ choose  Enter allows back  Esc back"
-        case .invitations: return "n new, good for a week  ↑ ↓ choose  x ends one  Esc back"
+        case .invitations: return "n new, good for a week  a one by which they ask  ↑ ↓ choose  x ends one  Esc back"
+        case .joinRequests: return "↑ ↓ choose  Enter lets in  x declines  Esc back"
         }
     }
 
@@ -258,6 +290,7 @@ extension ChatScreen {
         case .permissions(let index): return lines + permissionLines(entry.conversation, index)
         case .bans(let bans, let index): return lines + banLines(bans, index)
         case .invitations(let step): return lines + invitationLines(step)
+        case .joinRequests(let requests, let index): return lines + joinRequestLines(requests, index)
         default: break
         }
         let marked = talk.members.firstIndex { $0.userId == panel.marked } ?? 0
@@ -292,6 +325,7 @@ extension ChatScreen {
         case .permissions: Line(" Who may do what", .bold)
         case .bans: Line(" Removed: only owners and admins bring them back", .bold)
         case .invitations: Line(" Invitations: whoever has the link of one may join", .bold)
+        case .joinRequests: Line(" Who asks to join. Whoever is declined is not told", .bold)
         }
     }
 
@@ -330,6 +364,21 @@ extension ChatScreen {
         }
     }
 
+    /// Page by page.
+    private func joinRequestLines(_ requests: [JoinRequest]?, _ index: Int) -> [Line] {
+        guard let requests else { return [Line(" Loading…", .dim)] }
+        if requests.isEmpty { return [Line(" Nobody.", .dim)] }
+        let start = index / membersHeight * membersHeight
+        return requests.enumerated().dropFirst(start).prefix(membersHeight).map { number, request in
+            var left = Line(number == index ? "▌" : " ", .own)
+            left.append(called(request.userId), number == index ? .bold : .plain)
+            if called(request.userId) != request.userId.name { left.append("  " + request.userId.name, .dim) }
+            let inviter = request.inviterId.map { "by the link of \(called($0)), " } ?? ""
+            let right = Line("\(inviter)\(maker.times.brief(request.requestedAt, now: now)) ", .dim)
+            return Line.between(left, right, width: talkWidth)
+        }
+    }
+
     private func invitationLines(_ step: InvitationsStep) -> [Line] {
         let code = step.code.map { code in
             [
@@ -347,7 +396,8 @@ extension ChatScreen {
         return invitations.enumerated().dropFirst(start).prefix(height).map { number, invitation in
             var left = Line(number == step.index ? "▌" : " ", .own)
             left.append("by \(called(invitation.creatorId))", number == step.index ? .bold : .plain)
-            let uses = invitation.maxUses.map { "\(invitation.uses) of \($0) joined" } ?? "\(invitation.uses) joined"
+            let came = invitation.approval == true ? "asked" : "joined"
+            let uses = invitation.maxUses.map { "\(invitation.uses) of \($0) \(came)" } ?? "\(invitation.uses) \(came)"
             let end = invitation.expiresAt.map { "until \(maker.times.dayName($0, now: now))" }
             let right = [uses, end].compactMap(\.self).joined(separator: " · ")
             return Line.between(left, Line(right + " ", .dim), width: talkWidth)
@@ -373,7 +423,7 @@ extension ChatScreen {
         switch panel.step {
         case .title(let editor): field(editor, row: Self.titleRow, left: left)
         case .adding(let editor): field(editor, row: Self.stepRow, left: left)
-        case .looking, .removing, .leaving, .permissions, .bans, .invitations: nil
+        case .looking, .removing, .leaving, .permissions, .bans, .invitations, .joinRequests: nil
         }
     }
 
@@ -395,7 +445,8 @@ extension ChatScreen {
         let count = panel.preview.memberCount
         return [
             Line(" An invitation", .bar).fitted(to: talkWidth, filling: .bar), Line(), Line(" " + title, .bold),
-            Line(" \(count) \(count == 1 ? "member" : "members")", .dim), Line(), Line(" Join?  y yes  Esc no"),
+            Line(" \(count) \(count == 1 ? "member" : "members")", .dim), Line(),
+            Line(panel.preview.approval == true ? " Ask to join?  y yes  Esc no" : " Join?  y yes  Esc no"),
         ]
     }
 

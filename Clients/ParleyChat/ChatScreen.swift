@@ -130,6 +130,19 @@ struct ChatScreen {
             if let invitations { step.take(invitations) }
             panel.step = invitations == nil ? .looking : .invitations(step)
             focus = .details(panel)
+        case .joinRequests(let id, let requests) where id == talk?.id:
+            guard case .details(var panel) = focus, case .joinRequests(_, let index) = panel.step else { break }
+            panel.step = requests.map { .joinRequests($0, min(index, max(0, $0.count - 1))) } ?? .looking
+            focus = .details(panel)
+        case .joinRequested(let groups):
+            if let id = talk?.id, groups.contains(id), case .details(let panel) = focus,
+                case .joinRequests = panel.step
+            {
+                return [.loadJoinRequests]
+            }
+            let titles = groups.compactMap { entry(of: $0).map(name(of:)) }.joined(separator: ", ")
+            notice = HarmlessText.line("Somebody asks to join \(titles.isEmpty ? "a group" : titles).")
+        case .asked: notice = "You asked to join. The group comes into the list when you are let in."
         case .invited(let id, let invitation) where id == talk?.id:
             guard case .details(var panel) = focus, case .invitations(var step) = panel.step else { break }
             step.code = invitation.code
@@ -155,7 +168,7 @@ struct ChatScreen {
         case .time: return endTyping(after: 5)
         // Of one that was left.
         case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere, .bans,
-            .invitations, .invited:
+            .invitations, .invited, .joinRequests:
             break
         }
         return []

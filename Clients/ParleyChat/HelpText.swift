@@ -16,7 +16,7 @@ package enum HelpText {
                      R or r send again what failed, x give it up,
                      ! report it to those who run the service, Esc back to writing
         Members      a add, i invite by a link (Ctrl-N takes one), e title, m make an admin or a member, o make an owner or a member, x remove,
-                     p who may add, rename and write, u who was removed and who may come back,
+                     p who may add, rename and write, u who was removed and who may come back, w who asks to join,
                      b block, ! report, l leave, r read receipts here,
                      d take a conversation off the list that has ended for you, Esc back
         Settings     ↑ ↓ choose, Enter changes one, or ends the block of somebody, e what you are called,

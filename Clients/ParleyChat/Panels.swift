@@ -65,6 +65,8 @@ struct DetailsPanel: Equatable {
         /// Who was removed: nil until it is loaded; the one that is marked.
         case bans([Ban]?, Int)
         case invitations(InvitationsStep)
+        /// Who asks to join: nil until it is loaded; the one that is marked.
+        case joinRequests([JoinRequest]?, Int)
     }
 
     var step = Step.looking

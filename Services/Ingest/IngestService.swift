@@ -210,6 +210,7 @@ final class IngestService: HTTPHandler {
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(.members, try route.conversation(), query, user, exchange)
         case .pinnedMessages: try pinnedMessages(in: try route.conversation(), query, user, exchange)
+        case .joinRequests: try members(.joinRequests, try route.conversation(), query, user, exchange)
         case .bans: try members(.bans, try route.conversation(), query, user, exchange)
         case .invitations: invitations(in: try route.conversation(), user, exchange)
         case .createInvitation: try createInvitation(request.body, in: try route.conversation(), user, exchange)
@@ -232,8 +233,7 @@ final class IngestService: HTTPHandler {
             .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .putLifetime,
-            .liftBan,
-            .revokeInvitation:
+            .liftBan, .revokeInvitation, .declineJoinRequest:
             try write(request, route, query, user, exchange)
         }
     }

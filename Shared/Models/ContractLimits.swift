@@ -90,6 +90,10 @@ public enum ContractLimits {
     public static let requestsPerStranger = 5
     /// The invitations of one group that are good at a time.
     public static let invitationsPerConversation = 100
+    /// Those who wait for a decision whether they join a group. As many are kept of whom it was made, or who have taken it back.
+    public static let joinRequestsPerConversation = 1_000
+    /// How long somebody who asks to join waits, whatever was decided.
+    public static let joinRequestLifetime = Duration.seconds(30 * 24 * 3600)
     /// In conversations with up to this many members, receipts name who has received and read, and members see who is
     /// online. In larger ones receipts are counted and presence is not shown, because somebody always comes or goes.
     public static let namedMembers = 50

@@ -85,7 +85,8 @@ public struct ConversationQuery: WireCodable, Hashable {
     }
 }
 
-/// `members`: the current members in the order of their names. `bans`: those who were removed, as well.
+/// `members`: the current members in the order of their names. `bans` and `joinRequests`: those who were removed, and who ask,
+/// as well.
 ///
 /// Layout: head · after name (empty: from the start) · limit 2.
 public struct MembersQuery: WireCodable, Hashable {

@@ -1,7 +1,7 @@
 import Bytes
 import Models
 
-/// An invitation to be made. Whoever knows its secret may join.
+/// An invitation to be made. Whoever knows its secret may join, or ask to: that stands in the number of the action (`Write.Action`).
 ///
 /// Layout: invitation 16 · secret 16 · expires at 8 (ms; `Timestamp.forever`: never) · uses at most 4 (0: any number).
 public struct NewInvitation: WireCodable, Hashable {
@@ -10,12 +10,24 @@ public struct NewInvitation: WireCodable, Hashable {
     public var secret: UUIDBytes
     public var expiresAt: Timestamp?
     public var maxUses: Int32?
+    /// Owners and admins decide who joins.
+    public var needsApproval = false
 
-    public init(id: InvitationID, secret: UUIDBytes, expiresAt: Timestamp? = nil, maxUses: Int32? = nil) {
+    public init(
+        id: InvitationID, secret: UUIDBytes, expiresAt: Timestamp? = nil, maxUses: Int32? = nil,
+        needsApproval: Bool = false
+    ) {
         self.id = id
         self.secret = secret
         self.expiresAt = expiresAt
         self.maxUses = maxUses
+        self.needsApproval = needsApproval
+    }
+
+    func needingApproval() -> NewInvitation {
+        var invitation = self
+        invitation.needsApproval = true
+        return invitation
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {

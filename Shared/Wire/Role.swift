@@ -59,7 +59,7 @@ extension StoreRequestKind: RequestKind {
         case .eraseStep, .expireMessages: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans, .invitations, .invitation, .devices, .suspension, .reports, .report, .pinnedMessages,
+            .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .pinnedMessages,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

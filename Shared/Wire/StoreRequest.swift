@@ -46,6 +46,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case invitation = 90
     case devices = 91
     case pinnedMessages = 95
+    case joinRequests = 97
 
     // Queries of administrators. The response is client JSON.
     case suspension = 92

@@ -61,11 +61,14 @@ public struct Write: WireCodable, Hashable {
         case setLifetime(seconds: UInt32)
         /// 204. Fields: user name.
         case liftBan(UserID)
+        /// 204. Who asks to join, or the actor, who asks no more. Fields: user name.
+        case declineJoinRequest(UserID)
         /// 201 with the invitation and its code. Fields: see `NewInvitation`.
         case createInvitation(NewInvitation)
         /// 204. Fields: invitation 16.
         case revokeInvitation(InvitationID)
-        /// 200 with the conversation. The actor becomes a member by an invitation. Fields: its secret 16.
+        /// 200 with the conversation: the actor becomes a member by an invitation. 202 with what they ask, where others decide. Fields:
+        /// its secret 16.
         case join(secret: UUIDBytes)
         /// 201 with the report, or 200 with the one of before. Fields: see `NewReport`.
         case report(NewReport)
@@ -96,7 +99,8 @@ public struct Write: WireCodable, Hashable {
             case .declineRequest: 17
             case .setPermissions: 18
             case .liftBan: 19
-            case .createInvitation: 20
+            // A store that lets everybody in must not make one of whom others decide.
+            case .createInvitation(let invitation): invitation.needsApproval ? 30 : 20
             case .revokeInvitation: 21
             case .join: 22
             case .report: 23
@@ -104,6 +108,7 @@ public struct Write: WireCodable, Hashable {
             case .pinMessage: 25
             case .unpinMessage: 26
             case .setLifetime: 27
+            case .declineJoinRequest: 29
             }
         }
     }
@@ -155,6 +160,8 @@ extension Write.Action: WireCodable {
             case 25: .pinMessage(try reader.message())
             case 26: .unpinMessage(try reader.message())
             case 27: .setLifetime(seconds: try reader.number())
+            case 29: .declineJoinRequest(try reader.user())
+            case 30: .createInvitation(try NewInvitation(from: &reader).needingApproval())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -174,7 +181,7 @@ extension Write.Action: WireCodable {
         case .putMember(let user, let role):
             buffer.append(user)
             buffer.append(role?.rawValue ?? 0)
-        case .removeMember(let user), .liftBan(let user):
+        case .removeMember(let user), .liftBan(let user), .declineJoinRequest(let user):
             buffer.append(user)
         case .rename(let title):
             buffer.append(utf8: title)

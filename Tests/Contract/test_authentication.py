@@ -130,6 +130,8 @@ CALLS = [
     ("GET", f"{CONVERSATION}/invitations"),
     ("POST", f"{CONVERSATION}/invitations"),
     ("DELETE", f"{CONVERSATION}/invitations/0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"),
+    ("GET", f"{CONVERSATION}/join-requests"),
+    ("DELETE", f"{CONVERSATION}/join-requests/ben"),
     ("GET", "/v1/invitations/code"),
     ("POST", "/v1/invitations/code"),
     ("DELETE", f"{CONVERSATION}/history"),

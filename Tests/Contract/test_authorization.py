@@ -169,8 +169,9 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "PUT members somebody banned": (scene.cast.banned.name, {}),
         "DELETE members another member": (scene.cast.bystander.name, {}),
         "DELETE members an owner": (scene.cast.owner.name, {}),
-        "DELETE members oneself": (scene.name(who), {}),
     }.get(f"{method} members {variant}", (f"nobody-{new_id()}", {}))
+    if variant == "oneself":
+        user = scene.name(who)
     send = {"id": new_id(), "text": "Hello"}
     upload = TUS | {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
     options |= {
@@ -253,6 +254,7 @@ TO_OTHERS = {
     "PUT /v1/conversations/{conversationId}/lifetime",
     "DELETE /v1/conversations/{conversationId}/bans/{userId}",
     "POST /v1/conversations/{conversationId}/invitations",
+    "DELETE /v1/conversations/{conversationId}/join-requests/{userId}",
     "POST /v1/conversations/{conversationId}/messages",
     "PATCH /v1/conversations/{conversationId}/messages/{messageId}",
     "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback",
@@ -261,7 +263,7 @@ TO_OTHERS = {
     "PUT /v1/conversations/{conversationId}/members/{userId}",
     "DELETE /v1/conversations/{conversationId}/members/{userId}",
 }
-"""What who may only read is refused; of the last one, all but leaving."""
+"""What who may only read is refused, unless it is about themselves: leaving, and what they ask."""
 
 
 def left_by(mode: str, name: str) -> str:

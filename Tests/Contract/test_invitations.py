@@ -104,7 +104,7 @@ def test_the_same_request_again_makes_no_other_and_gives_it_another_code(anna, c
         ("id", {"id": None}), ("id", {"id": "x"}), ("id", {"id": str(uuid.uuid1())}), ("id", {"id": 7}),
         ("expiresAt", {"expiresAt": "2020-01-01T00:00:00Z"}), ("expiresAt", {"expiresAt": "soon"}),
         ("expiresAt", {"expiresAt": 7}), ("maxUses", {"maxUses": 0}), ("maxUses", {"maxUses": -1}),
-        ("maxUses", {"maxUses": 100001}), ("maxUses", {"maxUses": "1"}),
+        ("maxUses", {"maxUses": 100001}), ("maxUses", {"maxUses": "1"}), ("approval", {"approval": 1}),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_refused_and_named(anna, group, field, body):

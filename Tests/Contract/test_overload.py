@@ -41,6 +41,8 @@ def calls(group):
         ("PUT", f"{conversation}/lifetime", {"seconds": 3600}),
         ("GET", f"{conversation}/bans", None),
         ("DELETE", f"{conversation}/bans/dora", None),
+        ("GET", f"{conversation}/join-requests", None),
+        ("DELETE", f"{conversation}/join-requests/dora", None),
         ("GET", f"{conversation}/invitations", None),
         ("POST", f"{conversation}/invitations", {"id": new_id()}),
         ("DELETE", f"{conversation}/invitations/{MESSAGE}", None),

@@ -90,6 +90,7 @@ def writes(group, message, member):
         "putPermissions": ("PUT", f"{conversation}/permissions", {"rename": "admins"}, 200),
         "putLifetime": ("PUT", f"{conversation}/lifetime", {"seconds": 3600}, 200),
         "liftBan": ("DELETE", f"{conversation}/bans/{member}", None, 204),
+        "declineJoinRequest": ("DELETE", f"{conversation}/join-requests/{member}", None, 204),
         "revokeInvitation": ("DELETE", f"{conversation}/invitations/{UNKNOWN}", None, 204),
         "clearHistory": ("DELETE", f"{conversation}/history", None, 204),
         "edit": ("PATCH", message, {"text": "Ten o'clock?"}, 200),
@@ -255,7 +256,7 @@ def test_a_wrong_position_clears_nothing(anna, group, message, query):
 
 @pytest.mark.parametrize("name", ["b%20n", "b%C3%A9n", "b%", "b" * 65, "b%2Fn"])
 def test_a_member_in_the_path_is_a_user_id(anna, group, name):
-    for method, part in (("PUT", "members"), ("DELETE", "members"), ("DELETE", "bans")):
+    for method, part in (("PUT", "members"), ("DELETE", "members"), ("DELETE", "bans"), ("DELETE", "join-requests")):
         refused = write(anna, method, f"/v1/conversations/{group}/{part}/{name}")
         assert problem(refused) == (400, "invalid") and "userId" in refused.json()["detail"]
 

@@ -213,7 +213,9 @@ import Testing
         #expect(device.deeds() == [.loadInvitations] && device.shows("Loading…"))
         device.apply(.invitations(talkId(), []))
         device.press(.text("n"))
-        #expect(device.deeds() == [.invite])
+        #expect(device.deeds() == [.invite(approval: false)])
+        device.press(.text("a"))
+        #expect(device.deeds().isEmpty && device.shows("Only admins of the group can do that."))
         let invitation = Invitation(
             id: InvitationID(UUIDBytes(high: 1, low: 2)), code: "abc-123", creatorId: anna, createdAt: at(0),
             maxUses: 3, uses: 1)
@@ -240,6 +242,47 @@ import Testing
         #expect(device.shows("Walk") && device.shows("1 member "))
         device.press(joins ? .text("y") : .escape)
         #expect(device.deeds() == (joins ? [.join("abc-123")] : []) && !device.shows("An invitation"))
+    }
+
+    @Test("who asks to join is listed for admins, who let them in or decline")
+    func joinRequests() {
+        var device = group()
+        device.effects = []
+        device.press(.text("w"))
+        #expect(device.deeds().isEmpty && device.shows("Only admins of the group can do that."))
+        device = group(.admin, columns: 100)
+        device.effects = []
+        device.press(.text("w"))
+        #expect(device.deeds() == [.loadJoinRequests] && device.shows("Loading…"))
+        let requests = [UserID("dora")!, UserID("emil")!].map {
+            JoinRequest(userId: $0, requestedAt: at(0), inviterId: $0.name == "dora" ? anna : nil)
+        }
+        device.apply(.joinRequests(talkId(), requests))
+        #expect(device.shows("▌dora") && device.shows("by the link of anna"))
+        device.apply(.joinRequested([talkId()]))
+        #expect(device.deeds() == [.loadJoinRequests])
+        device.press(.down, .text("x"))
+        #expect(device.deeds() == [.declineJoinRequest(UserID("emil")!)] && !device.shows("emil"))
+        device.press(.enter)
+        #expect(device.deeds() == [.put(UserID("dora")!, nil)] && device.shows("Nobody."))
+        device.press(.escape, .text("i"), .text("a"))
+        #expect(device.deeds() == [.loadInvitations, .invite(approval: true)])
+        device.press(.escape, .escape)
+        device.apply(.joinRequested([talkId()]))
+        #expect(device.shows("Somebody asks to join"))
+    }
+
+    @Test("where others decide, who has the link asks to join")
+    func asking() {
+        var device = Device([row(1)])
+        device.press(.control("n"))
+        device.type("#invite=abc-123")
+        device.press(.enter)
+        device.apply(.invitation("abc-123", InvitationPreview(title: "Walk", memberCount: 1, approval: true)))
+        #expect(device.shows("Ask to join?"))
+        device.press(.text("y"))
+        device.apply(.asked)
+        #expect(device.shows("You asked to join."))
     }
 
     @Test("the user's devices are listed and ended, one or all others")

@@ -18,7 +18,7 @@ private let actions: [Write.Action] = [
     .block(bob, true), .draft("text", replyTo: nil), .acceptRequest, .declineRequest,
     .setPermissions(GroupPermissions(write: .admins)), .setLifetime(seconds: 60), .liftBan(bob),
     .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)),
-    .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero),
+    .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero), .declineJoinRequest(bob),
     .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
     .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
     .pinMessage(message), .unpinMessage(message),
@@ -86,7 +86,11 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.setLifetime(seconds: 60), ""),
         Locked(.createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero)), ""),
-        Locked(.revokeInvitation(InvitationID(message.uuid)), ""),
+        Locked(.revokeInvitation(InvitationID(message.uuid)), ""), Locked(.declineJoinRequest(bob), ""),
+        Locked(
+            ConversationWrite(
+                Write(conversation, by: alice, key: nil, .join(secret: .zero)), AskToJoin(secret: .zero, maker: bob)),
+            "users conversation new:bob streams:bob"),
         Locked(.report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)), ""),
         Locked(.resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)), ""),
         Locked(

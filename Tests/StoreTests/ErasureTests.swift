@@ -43,7 +43,8 @@ struct ErasureTests {
         let tables = [
             "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
             "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
-            "store.requests", "store.bans", "store.user_streams", "store.user_changes", "store.user_settings",
+            "store.requests", "store.bans", "store.join_requests", "store.user_streams", "store.user_changes",
+            "store.user_settings",
             "store.conversation_settings", "store.profiles", "store.reports", "receipt.horizons",
             "receipt.receipt_runs",
         ]

@@ -92,6 +92,7 @@ struct RepeatedRequestTests {
         let imported = ConversationID(.random)
         let revoked = NewInvitation(id: InvitationID(.random), secret: .random)
         let used = NewInvitation(id: InvitationID(.random), secret: .random)
+        let asking = NewInvitation(id: InvitationID(.random), secret: .random, needsApproval: true)
         let report = NewReport(id: ReportID(.random), user: name("bob"), reason: .spam)
         let resolution = ReportResolution(of: report.id, .none)
         return [
@@ -127,6 +128,14 @@ struct RepeatedRequestTests {
             once(.createInvitation(revoked)) { await write(.revokeInvitation(revoked.id)) },
             once(.createInvitation(used)) {},
             once(.join(secret: used.secret), by: "gina") { await write(.removeMember(name("gina")), by: "gina") },
+            once(.createInvitation(asking)) {},
+            // Asked, and taken back.
+            once(.join(secret: asking.secret), by: "hugo") {
+                await write(.declineJoinRequest(name("hugo")), by: "hugo")
+            },
+            once(.declineJoinRequest(name("hugo")), by: "hugo") {
+                await write(.join(secret: asking.secret), by: "hugo")
+            },
             once(.revokeInvitation(used.id)) { await write(.createInvitation(used)) },
             once(.removeMember(name("carol"))) { await write(.putMember(name("carol"), nil)) },
             once(.rename("second")) { await write(.rename("third")) },
@@ -245,6 +254,7 @@ struct RepeatedRequestTests {
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
             "devices", "device_revocations", "suspensions", "import_stays", "import_events", "bans", "invitations",
+            "join_requests",
             "reports",
         ]
         return try tables.map { table in

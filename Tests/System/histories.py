@@ -191,7 +191,7 @@ class History:
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
             (self.limit_lifetime, 3), (self.expire, 1),
-            (self.invite, 3), (self.revoke, 1), (self.join, 5),
+            (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
             [action] = self.random.choices([action for action, _ in actions], [weight for _, weight in actions])
@@ -621,20 +621,22 @@ class History:
         await self.told(actor, "conversation.joined", conversation, lastSeq=conversation.world.last_seq)
         conversation.facts.append(Fact("accept", actor.name, self.private[actor.name][-1]["at"]))
 
-    async def add(self, conversation: Conversation, actor: User):
+    async def add(self, conversation: Conversation, actor: User, user: User | None = None):
         roles = conversation.world.roles
         # Who is added by somebody they block is no member to themselves: Tests/Contract/test_blocks.py.
         blockers = {name for name, other in self.blocks if other == actor.name}
         outside = [user for user in self.people if user.name not in {*roles, *self.erased, *blockers}]
         if conversation.kind == "direct" or not outside:
             return
-        user = self.random.choice(outside)
+        user = user or self.random.choice(outside)
         path, world = f"/members/{user.name}", conversation.world
         may_lift = roles[actor.name] != "member"
         if not world.may(actor.name, "addMembers") or user.name in world.banned and not may_lift:
             return await self.refused(actor, conversation, "PUT", path, {})
         await self.keyed(actor, conversation, "PUT", path, {}, member(user.name))
-        asked, has_declined = self.is_asked(user, actor, conversation), user.name in conversation.world.closed
+        # Whoever has asked to join is not asked.
+        asked = self.is_asked(user, actor, conversation) and not world.asks(user.name)
+        has_declined = user.name in world.closed
         fact = await self.happened(conversation, "member.added", actor, userId=user.name, role="member", asked=asked)
         if asked:
             if not has_declined:
@@ -646,9 +648,13 @@ class History:
     async def invite(self, conversation: Conversation, actor: User):
         """Mostly twice: the second response has another code, and the one before is no code any more."""
         body = {"id": new_id()} | self.random.choice(({}, {"maxUses": 1}, {"maxUses": 2}))
+        asks = self.random.random() < 0.5
+        if asks:
+            body["approval"] = True
         if conversation.kind == "direct":
             return
-        if not conversation.world.may(actor.name, "addMembers"):
+        world = conversation.world
+        if not world.may(actor.name, "addMembers") or asks and world.roles[actor.name] == "member":
             return await self.refused(actor, conversation, "POST", "/invitations", body)
         for _ in range(self.random.choice((1, 2))):
             answer = await actor.request("POST", conversation.path + "/invitations", body)
@@ -680,17 +686,54 @@ class History:
         path = f"/v1/invitations/{conversation.codes[id]}"
         seen = await user.request("GET", path)
         answer = await user.request("POST", path, headers={"Idempotency-Key": new_id()})
-        maker = world.invitations.get(id, {}).get("creatorId")
-        if not world.opens(id, user.name) or (maker, user.name) in self.blocks:
-            assert seen.status == answer.status == 404 and seen.body == answer.body, (seen, answer)
+        invitation = world.invitations.get(id, {})
+        maker, approval = invitation.get("creatorId"), invitation.get("approval", False)
+        opens = world.opens(id, user.name) and (maker, user.name) not in self.blocks
+        if opens:
+            about = ({"title": world.title} if world.title else {}) | ({"approval": True} if approval else {})
+            assert seen.body == {"memberCount": len(world.roles)} | about, seen
+        else:
+            assert seen.status == 404, seen
+        if world.asks(user.name) and not (opens and not approval):
+            asked = {"conversationId": conversation.id, "requestedAt": world.wishes[user.name]["at"]}
+            assert (answer.status, answer.body) == (202, asked), answer
             return
-        title = {"title": world.title} if world.title else {}
-        assert seen.body == {"memberCount": len(world.roles)} | title, seen
+        if not opens:
+            assert answer.status == 404 and seen.body == answer.body, (seen, answer)
+            return
+        if approval:
+            return await self.asked_to_join(conversation, user, id, self.by_name[maker], answer)
         assert answer.status == 200, answer
         fact = await self.happened(
             conversation, "member.added", user, userId=user.name, role="member", asked=False, invitation=id
         )
         await self.told(user, "conversation.joined", conversation, lastSeq=fact.seq - 1)
+
+    async def asked_to_join(self, conversation: Conversation, user: User, id: str, maker: User, answer):
+        world = conversation.world
+        assert answer.status == 202 and answer.body["conversationId"] == conversation.id, answer
+        conversation.facts.append(Fact("ask", user.name, answer.body["requestedAt"], about={"invitation": id}))
+        if user.name not in world.wishes and world.roles[maker.name] != "member":
+            await self.told(maker, "join.requested", conversation, userId=user.name)
+
+    async def decide_join(self, conversation: Conversation, actor: User):
+        """Somebody who asks is let in or declined, or takes it back."""
+        world = conversation.world
+        asking = [name for name in sorted(world.wishes) if world.asks(name)]
+        if not asking:
+            return
+        user = self.by_name[self.random.choice(asking)]
+        path, how = f"/join-requests/{user.name}", self.random.choice(("let in", "let in", "decline", "withdraw"))
+        if how == "withdraw":
+            await self.keyed(user, conversation, "DELETE", path, None, None)
+            conversation.facts.append(Fact("withdraw", user.name))
+        elif how == "let in":
+            await self.add(conversation, actor, user)
+        elif world.roles[actor.name] == "member":
+            await self.refused(actor, conversation, "DELETE", path, None)
+        else:
+            await self.keyed(actor, conversation, "DELETE", path, None, None)
+            conversation.facts.append(Fact("refuse", actor.name, about={"userId": user.name}))
 
     async def remove(self, conversation: Conversation, actor: User):
         roles = conversation.world.roles

@@ -22,7 +22,7 @@ SHOWN_IN_HISTORY = {"member.added", "member.removed", "member.changed", "convers
 @dataclass
 class Fact:
     """Something that happened. Changes have a position; `receipt`, `hide`, `clear`, `mark`, `draft`, `block`,
-    `unblock`, `accept`, `decline`, `lift`, `invite`, `revoke` and `erased` have not."""
+    `unblock`, `accept`, `decline`, `lift`, `invite`, `revoke`, `ask`, `refuse`, `withdraw` and `erased` have not."""
 
     kind: str
     actor: str
@@ -85,6 +85,8 @@ class World:
         """Who was removed by somebody else, and may not be brought back by members."""
         self.invitations: dict[str, dict] = {}
         """As they are listed."""
+        self.wishes: dict[str, dict] = {}
+        """Of those who asked to join: `at`, by which `invitation`, and whether it is `declined` or `withdrawn`."""
         self.last_roles: dict[str, str] = {}
         """Of everybody who ever was a member."""
         self.messages: dict[str, Message] = {}
@@ -163,10 +165,35 @@ class World:
         del self.banned[fact.about["userId"]]
 
     def _invite(self, fact: Fact):
+        self.invitations = {id: some for id, some in self.invitations.items() if self.is_good(some)}
         self.invitations[fact.about["id"]] = dict(fact.about)
 
     def _revoke(self, fact: Fact):
         self.invitations.pop(fact.about["id"], None)
+
+    def _ask(self, fact: Fact):
+        """A use counts once for each who asks, and what was declined stays so."""
+        user, invitation = fact.actor, fact.about["invitation"]
+        before = self.wishes.get(user, {})
+        if before.get("invitation") != invitation:
+            self.invitations[invitation]["uses"] += 1
+        self.wishes[user] = {
+            "at": fact.at, "invitation": invitation, "declined": before.get("declined", False), "withdrawn": False,
+        }  # fmt: skip
+
+    def _refuse(self, fact: Fact):
+        self.wishes[fact.about["userId"]]["declined"] = True
+
+    def _withdraw(self, fact: Fact):
+        self.wishes[fact.actor]["withdrawn"] = True
+
+    def asks(self, user: str) -> bool:
+        """As far as they know."""
+        return user in self.wishes and not self.wishes[user]["withdrawn"]
+
+    def waiting(self) -> list[str]:
+        """For those who decide."""
+        return sorted(user for user in self.wishes if self.asks(user) and not self.wishes[user]["declined"])
 
     def is_good(self, invitation: dict) -> bool:
         return invitation["uses"] < invitation.get("maxUses", EVERYTHING)
@@ -180,6 +207,7 @@ class World:
 
     def _member_added(self, fact: Fact):
         self.banned.pop(fact.about["userId"], None)
+        self.wishes.pop(fact.about["userId"], None)
         if invitation := fact.about.get("invitation"):
             self.invitations[invitation]["uses"] += 1
         self._join(fact.about["userId"], fact.seq, fact.about["role"], fact.about["asked"])
@@ -308,6 +336,7 @@ class World:
         self.stays.pop(user, None)
         self.views.pop(user, None)
         self.banned.pop(user, None)
+        self.wishes.pop(user, None)
         self.receipts.pop(user, None)
         for message in self.messages.values():
             message.tapbacks.pop(user, None)
@@ -342,6 +371,8 @@ class Knowledge:
     - Who may do what in a group, and how long messages stay, is known to whoever is in it, and who is banned to its
       owners and admins.
     - Who was invited by whom, and how many came, is known to owners and admins, and to who invited.
+    - Who asks to join is known to owners and admins, until that is decided, and by whom they were invited as long as
+      the invitation is there. They themselves know what they knew before, and when they asked.
     - What they keep to themselves, whether they are a member or were, is in their answers and in no other. So is what a
       member has written and not sent, which goes with their stay.
     - Who blocks the other of two knows the conversation as it was then, until they end that, and nothing of what
@@ -596,6 +627,17 @@ class Knowledge:
         good = [some for some in self.now.invitations.values() if self.now.is_good(some)]
         mine = [some for some in good if sees_all or some["creatorId"] == self.reader]
         return sorted(mine, key=lambda some: (some["createdAt"], some["id"]))
+
+    def join_requests(self) -> list[dict] | None:
+        """None: not theirs to ask for."""
+        if self.bans() is None:
+            return None
+        wishes, invitations = self.now.wishes, self.now.invitations
+        return [
+            {"userId": user, "requestedAt": wishes[user]["at"]}
+            | ({"inviterId": some["creatorId"]} if (some := invitations.get(wishes[user]["invitation"])) else {})
+            for user in self.now.waiting()
+        ]
 
     def marks(self, visible: list[Message], read: int) -> dict:
         marks = self.now.marks.get(self.reader, {})

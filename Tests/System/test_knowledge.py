@@ -128,6 +128,7 @@ class Reader:
         expect_equal(members, known.members(), f"members for {user.name}")
         await self.expect_bans(path, known)
         await self.expect_invitations(path, known)
+        await self.expect_join_requests(path, known)
         pinned = await user.get(path + "/pinned?limit=100")
         expect_equal(plain(pinned), {"messages": known.pinned(), "more": False}, f"pinned for {user.name}")
         settings = self.history.settings_in(user, conversation)
@@ -147,6 +148,13 @@ class Reader:
             expect_equal((await self.user.request("GET", path + "/bans")).status, 403, self.where("bans"))
         else:
             expect_equal(await self.pages(path + "/bans", "bans", limit=1), bans, self.where("bans"))
+
+    async def expect_join_requests(self, path: str, known: Knowledge):
+        requests, path = known.join_requests(), path + "/join-requests"
+        if requests is None:
+            expect_equal((await self.user.request("GET", path)).status, 403, self.where("requests to join"))
+        else:
+            expect_equal(await self.pages(path, "requests", limit=1), requests, self.where("requests to join"))
 
     async def expect_invitations(self, path: str, known: Knowledge):
         invitations, answer = known.invitations(), await self.user.request("GET", path + "/invitations")
@@ -340,6 +348,8 @@ class Reader:
             if frame["kind"] in ("muted", "pinned", "archived", "markedUnread"):
                 frame = {key: frame[key] for key in ("type", "kind", "conversationId", "useq", "at")}
                 frame |= self.known[frame["conversationId"]].told(frame["kind"])
+            if frame["kind"] == "join.requested" and frame["userId"] in self.history.erased:
+                del frame["userId"]
             if frame["kind"] == "draft":
                 now = self.known[frame["conversationId"]].draft()
                 if now != {"draft": frame.get("draft")}:
@@ -508,7 +518,7 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/bans", "/pinned", "/invitations", "/messages", "/messages?around=2",
+        "", "/members", "/bans", "/join-requests", "/pinned", "/invitations", "/messages", "/messages?around=2",
         "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
         f"/messages/{message}/receipts",
@@ -535,7 +545,8 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("DELETE", f"/messages/{message}/pin", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),
         ("PUT", "/settings", {"readReceipts": False}), ("PUT", "/permissions", {"write": "members"}),
-        ("DELETE", f"/bans/{user.name}", None), ("POST", "/invitations", {"id": new_id()}),
+        ("DELETE", f"/join-requests/{new_id()}", None), ("DELETE", f"/bans/{user.name}", None),
+        ("POST", "/invitations", {"id": new_id()}),
         ("DELETE", f"/invitations/{new_id()}", None),
     ]  # fmt: skip
     report = {"id": new_id(), "userId": user.name, "reason": "spam"}

@@ -711,7 +711,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
             .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
             .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
-            .pinMessage(message), .unpinMessage(message),
+            .pinMessage(message), .unpinMessage(message), .declineJoinRequest(bob),
+            .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero, needsApproval: true)),
         ]
         for action in actions {
             let write = Write(conversation, by: alice, key: message.uuid, action)

@@ -48,6 +48,7 @@ import Wire
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
+            joinRequests          ingest
             suspension            ingest
             reports               ingest
             report                ingest

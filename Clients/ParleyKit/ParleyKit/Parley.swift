@@ -120,9 +120,29 @@ public final class Parley: Sendable {
         try await engine.ask(.invitation(code))
     }
 
-    /// Joins the group of an invitation; a member just gets the group. Repeat it after `ParleyError.unreachable`.
-    public func join(by code: String) async throws(ParleyError) -> Talk {
-        conversation(try await engine.join(by: code))
+    /// Joins the group of an invitation, or asks to where its owners and admins decide; a member just gets the group. Repeat it
+    /// after `ParleyError.unreachable`.
+    public func join(by code: String) async throws(ParleyError) -> Joining {
+        let (id, since) = try await engine.join(by: code)
+        return since.map { .asked(id, since: $0) } ?? .joined(conversation(id))
+    }
+
+    /// Takes back what the user asks: to join this group.
+    public func withdrawRequest(toJoin id: ConversationID) async throws(ParleyError) {
+        guard let user = await userId else { throw .unreachable }
+        try await engine.declineJoinRequest(of: user, in: id)
+    }
+
+    /// Groups that somebody has just asked to join, by an invitation of the user: `Talk.joinRequests()` has them.
+    public var joinRequested: Updates<[ConversationID]> {
+        Updates { [observation] in
+            let signal = observation.hub.signal { topic in if case .joinRequests = topic { true } else { false } }
+            let observer = Observer<[ConversationID]>(signal: signal, in: observation) { _, topics in
+                let groups = topics.compactMap { topic in if case .joinRequests(let id) = topic { id } else { nil } }
+                return groups.isEmpty ? nil : groups
+            }
+            return { await observer.next() }
+        }
     }
 
     // MARK: Requests

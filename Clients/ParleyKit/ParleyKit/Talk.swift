@@ -286,9 +286,12 @@ public struct Talk: Sendable, Identifiable {
     /// has it then.
     /// - Parameters:
     ///   - end: from when on it is good no more; nil: never.
-    ///   - uses: how many may join by it; nil: as many as the group has room for.
-    public func invite(until end: Timestamp? = nil, uses: Int? = nil) async throws(ParleyError) -> Invitation {
-        try await engine.invite(into: id, until: end, uses: uses)
+    ///   - uses: how many may come by it; nil: as many as the group has room for.
+    ///   - approval: whoever comes by it asks, and owners and admins decide. They make such ones.
+    public func invite(
+        until end: Timestamp? = nil, uses: Int? = nil, approval: Bool = false
+    ) async throws(ParleyError) -> Invitation {
+        try await engine.invite(into: id, until: end, uses: uses, approval: approval)
     }
 
     /// The invitations that are good, asked of the server: all for owners and admins, and one's own for members.
@@ -299,6 +302,15 @@ public struct Talk: Sendable, Identifiable {
     /// Makes an invitation good no more.
     public func revoke(_ invitation: InvitationID) async throws(ParleyError) {
         try await engine.revoke(invitation, into: id)
+    }
+
+    /// Who asks to join, the earliest first, asked of the server, which tells owners and admins. `add` lets them in.
+    /// `Parley.joinRequested` says when to ask again.
+    public func joinRequests() async throws(ParleyError) -> [JoinRequest] { try await engine.joinRequests(in: id) }
+
+    /// Does not let somebody in who asks to join. They are not told.
+    public func declineJoinRequest(of user: UserID) async throws(ParleyError) {
+        try await engine.declineJoinRequest(of: user, in: id)
     }
 
     /// Leaves the group. What was seen can still be read.

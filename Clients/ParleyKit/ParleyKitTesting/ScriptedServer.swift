@@ -23,6 +23,8 @@ package struct ScriptedServer: Sendable {
         var bans: [UserID: Ban] = [:]
         /// With their codes.
         var invitations: [InvitationID: Invitation] = [:]
+        /// Who asks to join; declined: is not shown any more.
+        var joinRequests: [UserID: (request: JoinRequest, isDeclined: Bool)] = [:]
         var reports: [ReportID: Reported] = [:]
         var deliveredSeq: [UserID: Int64] = [:]
         var readSeq: [UserID: Int64] = [:]
@@ -748,8 +750,9 @@ extension ScriptedServer {
         rooms[id]!.stays[other, default: []].append(Window(from: seq))
         rooms[id]!.roles[other] = .member
         rooms[id]!.bans[other] = nil
+        let hasAsked = rooms[id]!.joinRequests.removeValue(forKey: other) != nil
         show(seq, .memberAdded, in: id, by: user)
-        if !isNew || user == other || !ask(other, about: id, by: user) {
+        if !isNew || user == other || hasAsked || !ask(other, about: id, by: user) {
             tell(other, .conversationJoined, id) { $0.lastSeq = seq - 1 }
         }
         announce(seq, of: id)
@@ -1138,11 +1141,27 @@ extension ScriptedServer {
             rooms[id]?.invitations[invitation] = nil
             return .success(NoContent())
         case .invitation(let code):
-            guard let (id, _) = opened(by: code, for: user), let room = rooms[id] else {
+            guard let (id, invitation) = opened(by: code, for: user), let room = rooms[id] else {
                 return .failure(Problem(.notFound, "code: it opens nothing"))
             }
-            return .success(InvitationPreview(title: room.title, memberCount: room.members.count))
+            return .success(
+                InvitationPreview(
+                    title: room.title, memberCount: room.members.count, approval: room.invitations[invitation]?.approval
+                ))
         case .join(let code, _): return join(by: code, user)
+        case .joinRequests(let id, _):
+            guard let room = rooms[id], isMember(user, id), room.roles[user] != .member else {
+                return .failure(Problem(.forbidden, "for owners and admins"))
+            }
+            let waiting = room.joinRequests.values.filter { !$0.isDeclined }.map(\.request)
+            return .success(JoinRequestPage(requests: waiting.sorted { $0.userId < $1.userId }))
+        case .declineJoinRequest(let id, let other, _):
+            guard user == other || isMember(user, id) && rooms[id]?.roles[user] != .member else {
+                return .failure(Problem(.forbidden, "for owners and admins"))
+            }
+            if user == other { rooms[id]?.joinRequests[other] = nil }
+            rooms[id]?.joinRequests[other]?.isDeclined = true
+            return .success(NoContent())
         case .report(let new): return report(new, by: user)
         case .devices: return .success(DeviceList(devices: accounts[user]?.devices ?? []))
         case .endDevice(let name):
@@ -1193,11 +1212,13 @@ extension ScriptedServer {
     private mutating func invite(
         into id: ConversationID, _ new: RequestBody.NewInvitation, by user: UserID
     ) -> Result<any Sendable, Problem> {
-        guard mayInvite(user, into: id) else { return .failure(Problem(.forbidden, "who may add members invites")) }
+        guard mayInvite(user, into: id), new.approval != true || rooms[id]?.roles[user] != .member else {
+            return .failure(Problem(.forbidden, "who may add members invites"))
+        }
         clock += 1
         let invitation = Invitation(
             id: new.id, code: "code of \(new.id)", creatorId: user, createdAt: now, expiresAt: new.expiresAt,
-            maxUses: new.maxUses)
+            maxUses: new.maxUses, approval: new.approval)
         rooms[id]!.invitations[new.id] = invitation
         return .success(invitation)
     }
@@ -1216,11 +1237,21 @@ extension ScriptedServer {
         guard let (id, invitation) = opened(by: code, for: user) else {
             return .failure(Problem(.notFound, "code: it opens nothing"))
         }
-        if !isMember(user, id) {
-            rooms[id]!.invitations[invitation]!.uses += 1
-            add(user, to: id, by: user)
+        if isMember(user, id) { return .success(JoinResponse.joined(conversation(id, for: user)!)) }
+        let asks = rooms[id]!.invitations[invitation]!.approval == true
+        if asks, let asked = rooms[id]!.joinRequests[user]?.request {
+            return .success(JoinResponse.asked(AskedToJoin(conversationId: id, requestedAt: asked.requestedAt)))
         }
-        return .success(conversation(id, for: user)!)
+        rooms[id]!.invitations[invitation]!.uses += 1
+        guard asks else {
+            add(user, to: id, by: user)
+            return .success(JoinResponse.joined(conversation(id, for: user)!))
+        }
+        clock += 1
+        let maker = rooms[id]!.invitations[invitation]!.creatorId
+        rooms[id]!.joinRequests[user] = (JoinRequest(userId: user, requestedAt: now, inviterId: maker), false)
+        tell(maker, .joinRequested, id) { $0.userId = user }
+        return .success(JoinResponse.asked(AskedToJoin(conversationId: id, requestedAt: now)))
     }
 
     private mutating func report(

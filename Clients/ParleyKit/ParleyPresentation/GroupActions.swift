@@ -6,6 +6,8 @@ public enum GroupAction: CaseIterable, Hashable, Sendable {
     case rename, addMembers, removeMembers, changeRoles, changePermissions, changeLifetime, leave
     /// Shows who was removed, and lets them be brought back.
     case liftBans
+    /// Shows who asks to join, and lets them in or not.
+    case decideRequests
     /// Takes a conversation off the list that has ended for the user: a group that they have left, a direct conversation
     /// whose other user they have blocked.
     case removeFromList
@@ -63,7 +65,7 @@ public struct GroupActions: Sendable {
         if !isMember { return .formerMember }
         switch action {
         case .changeRoles, .changePermissions: return refusal(unlessAmong: .owners)
-        case .removeMembers, .liftBans, .changeLifetime: return refusal(unlessAmong: .admins)
+        case .removeMembers, .liftBans, .decideRequests, .changeLifetime: return refusal(unlessAmong: .admins)
         case .rename: return refusal(unlessAmong: conversation.permittedRoles(.rename))
         case .addMembers: return refusal(unlessAmong: conversation.permittedRoles(.addMembers))
         case .leave, .removeFromList: return nil

@@ -128,6 +128,12 @@ extension InquirySubject {
             HTTPForm(.delete, conversationPath(id) + "/invitations/\(invitation)", idempotencyKey: key)
         case .invitation(let code): HTTPForm(.get, "/v1/invitations/" + encoded(code))
         case .join(let code, let key): HTTPForm(.post, "/v1/invitations/" + encoded(code), idempotencyKey: key)
+        case .joinRequests(let id, let after):
+            HTTPForm(
+                .get,
+                conversationPath(id) + "/join-requests?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .declineJoinRequest(let id, let user, let key):
+            HTTPForm(.delete, conversationPath(id) + "/join-requests/" + encoded(user.name), idempotencyKey: key)
         case .report(let new): HTTPForm(.post, "/v1/reports", new)
         case .devices: HTTPForm(.get, "/v1/devices")
         case .endDevice(let name): HTTPForm(.delete, "/v1/devices/" + encoded(name))

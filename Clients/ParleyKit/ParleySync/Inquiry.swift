@@ -38,6 +38,9 @@ package enum InquirySubject: Hashable, Sendable {
     case revokeInvitation(ConversationID, InvitationID, key: UUIDBytes)
     case invitation(code: String)
     case join(code: String, key: UUIDBytes)
+    case joinRequests(ConversationID, after: UserID?)
+    /// Declines it, or takes back the user's own.
+    case declineJoinRequest(ConversationID, UserID, key: UUIDBytes)
     case report(RequestBody.NewReport)
     case devices
     case endDevice(String)
@@ -102,7 +105,29 @@ extension Inquiry where Response == FileLimits {
 
 extension Inquiry where Response == Conversation {
     package static func direct(with user: UserID) -> Self { Self(.direct(user)) }
+}
+
+/// What comes of a code: the conversation, or what the user asks where others decide.
+package enum JoinResponse: Decodable, Sendable {
+    case joined(Conversation)
+    case asked(AskedToJoin)
+
+    package init(from decoder: any Decoder) throws {
+        let isConversation = try decoder.container(keyedBy: Key.self).contains(.kind)
+        self = isConversation ? .joined(try Conversation(from: decoder)) : .asked(try AskedToJoin(from: decoder))
+    }
+
+    private enum Key: CodingKey { case kind }
+}
+
+extension Inquiry where Response == JoinResponse {
     package static func join(by code: String, key: UUIDBytes) -> Self { Self(.join(code: code, key: key)) }
+}
+
+extension Inquiry where Response == JoinRequestPage {
+    package static func joinRequests(in conversation: ConversationID, after: UserID?) -> Self {
+        Self(.joinRequests(conversation, after: after))
+    }
 }
 
 extension Inquiry where Response == InvitationList {
@@ -126,6 +151,9 @@ extension Inquiry where Response == DeviceList {
 extension Inquiry where Response == NoContent {
     package static func revoke(_ id: InvitationID, into conversation: ConversationID, key: UUIDBytes) -> Self {
         Self(.revokeInvitation(conversation, id, key: key))
+    }
+    package static func declineJoinRequest(of user: UserID, in conversation: ConversationID, key: UUIDBytes) -> Self {
+        Self(.declineJoinRequest(conversation, user, key: key))
     }
     package static func report(_ new: RequestBody.NewReport) -> Self { Self(.report(new)) }
     package static func endDevice(_ name: String) -> Self { Self(.endDevice(name)) }

@@ -10,6 +10,7 @@ import type {
   Device,
   Invitation,
   InvitationPreview,
+  JoinRequestPage,
   Limits,
   Member,
   Message,
@@ -101,6 +102,8 @@ export interface ConversationRow {
   isBlocked: boolean;
   isMuted: boolean;
   isArchived: boolean;
+  /** Another one each time that somebody asks to join by a link of the user. */
+  joinRequested?: number;
 }
 
 /** Where a conversation is for its user. A message takes it out of the archive, unless it is muted. */
@@ -375,7 +378,12 @@ export interface ParleyClient {
   revokeInvitation(id: ConversationId, invitation: string): Promise<void>;
   /** What a code opens to the user: their conversation, where they are a member, or what they may join. */
   lookUpInvitation(code: string): Promise<ConversationId | InvitationPreview>;
-  join(code: string): Promise<ConversationId>;
+  /** Nothing: the user has asked to join, and owners and admins decide. */
+  join(code: string): Promise<ConversationId | undefined>;
+  /** Who asks to join, for owners and admins, who let them in by `addMember`: up to 200, by name. */
+  joinRequests(id: ConversationId): Promise<JoinRequestPage>;
+  /** Nobody is told. */
+  declineJoinRequest(id: ConversationId, user: UserId): Promise<void>;
   /** Nobody but those who run the service learns of it. The same again is the same report, so what failed can be repeated. */
   report(report: NewReport): Promise<void>;
   /** Where the user has begun sessions, the latest first, as far as their tokens name devices. */

@@ -22,6 +22,7 @@ import type {
   Device,
   Invitation,
   InvitationPreview,
+  JoinRequestPage,
   Limits,
   Member,
   Message,
@@ -258,6 +259,14 @@ export class FakeClient implements ParleyClient {
 
   invite(_id: string, invitation: NewInvitation) {
     return this.done<Invitation>({ ...invitation, code: "A".repeat(43), creatorId: "alice", uses: 0 });
+  }
+
+  joinRequests() {
+    return this.done<JoinRequestPage>({ requests: [] });
+  }
+
+  declineJoinRequest() {
+    return this.done();
   }
 
   revokeInvitation() {

@@ -57,6 +57,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     isBlocked: head.kind === "direct" && !!blocked?.includes(others[0] ?? ""),
     isMuted: isMuted(marks),
     isArchived: isArchived(marks, lastMessage?.seq ?? 0),
+    joinRequested: head.joinRequested,
   };
 }
 

@@ -156,15 +156,26 @@ export interface Invitation {
   expiresAt?: Time;
   maxUses?: number;
   uses: number;
+  /** Who comes by it asks, and owners and admins decide. */
+  approval?: true;
 }
 
 /** Without `expiresAt` for ever, without `maxUses` for any number. */
-export type NewInvitation = Pick<Invitation, "id" | "expiresAt" | "maxUses">;
+export type NewInvitation = Pick<Invitation, "id" | "expiresAt" | "maxUses" | "approval">;
 
 /** What a code tells of its group. */
 export interface InvitationPreview {
   title?: string;
   memberCount: number;
+  approval?: true;
+}
+
+/** Somebody who asks to join a group. */
+export interface JoinRequest {
+  userId: UserId;
+  requestedAt: Time;
+  /** Who made the link; absent when it is gone. */
+  inviterId?: UserId;
 }
 
 export type ReportReason = "spam" | "harassment" | "violence" | "sexual" | "selfHarm" | "illegal" | "other";
@@ -358,6 +369,11 @@ export interface PinnedMessages {
 
 export interface BanPage {
   bans: Ban[];
+  nextCursor?: UserId;
+}
+
+export interface JoinRequestPage {
+  requests: JoinRequest[];
   nextCursor?: UserId;
 }
 

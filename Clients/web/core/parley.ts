@@ -300,10 +300,21 @@ class Parley extends Writing implements kit.ParleyClient {
     return id;
   }
 
-  async join(code: string): Promise<Id> {
-    const { id } = await this.hub.ask<model.Conversation>(invitationRequest("POST", code));
-    this.post({ type: "created", conversation: id });
+  async join(code: string): Promise<Id | undefined> {
+    const { id } = await this.hub.ask<Partial<model.Conversation>>(invitationRequest("POST", code));
+    if (id) this.post({ type: "created", conversation: id });
     return id;
+  }
+
+  joinRequests(id: Id): Promise<model.JoinRequestPage> {
+    return this.hub.ask(get(`${conversationPath(id)}/join-requests`, { limit: 200 }));
+  }
+
+  declineJoinRequest(id: Id, user: model.UserId): Promise<void> {
+    return this.hub.ask({
+      method: "DELETE",
+      path: `${conversationPath(id)}/join-requests/${encodeURIComponent(user)}`,
+    });
   }
 
   async report(report: model.NewReport): Promise<void> {

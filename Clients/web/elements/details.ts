@@ -6,6 +6,7 @@ import { blockButton } from "./blocking.ts";
 import { confirm, openDialog, toggle } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on } from "./dom.ts";
 import { invitationLinks } from "./invitations.ts";
+import { joinRequests } from "./join-requests.ts";
 import { isolated, lifetimeText, titleOf } from "./words.ts";
 
 /** How long messages stay, in seconds, as it is offered. */
@@ -23,6 +24,7 @@ export function openDetails(
   const name = make("div");
   const people = make("div");
   const links = invitationLinks(owner, client, id);
+  const requests = joinRequests(client, id);
   const permissions = make("div");
   const lifetime = make("div");
   const removed = make("div");
@@ -33,6 +35,7 @@ export function openDetails(
     "Details",
     name,
     people,
+    requests.node,
     links.node,
     permissions,
     lifetime,
@@ -60,7 +63,8 @@ export function openDetails(
     isAdmin = isOwner || role === "admin" && row.isMember && isGroup;
     if (!hasFocus(name)) name.replaceChildren(isGroup && may(row, "rename") ? nameForm(row) : heading(row));
     showPeople();
-    links.show(isGroup && may(row, "addMembers"), memberCount);
+    links.show(isGroup && may(row, "addMembers"), memberCount, isAdmin);
+    requests.show(row, isAdmin);
     if (!hasFocus(permissions)) permissions.replaceChildren(...isOwner ? [permissionChoices(row)] : []);
     if (!hasFocus(lifetime)) lifetime.replaceChildren(...lifetimeOf(row));
     if (!isAdmin) removed.replaceChildren();

@@ -1,4 +1,5 @@
 import { ClientProblem, type ParleyClient } from "../core/client.ts";
+import { groupOf } from "../core/invitations.ts";
 import type { ConversationId, Invitation, NewInvitation } from "../core/model.ts";
 import { newId } from "../core/uuid.ts";
 import { avatar, personOf } from "./avatar.ts";
@@ -21,6 +22,8 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
   const { names } = client;
   const uses = make("select", option("", "Any number"), option("10", "10 people"), option("1", "1 person"));
   const days = make("select", option("7", "A week"), option("1", "A day"), option("", "For ever"));
+  const approval = make("input", { type: "checkbox", role: "switch" });
+  const approving = make("label.toggle", make("span", "New members need approval"), approval);
   const create = make("button", { onclick: () => void attempt(makeLink, create) }, "Create link");
   const made = make("div.made");
   const { problem, attempt } = attempts();
@@ -31,6 +34,7 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
     make("h3", "Invitation link"),
     make("label.toggle", make("span", "How many can join"), uses),
     make("label.toggle", make("span", "Works for"), days),
+    approving,
     create,
     made,
     problem,
@@ -42,11 +46,13 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
   /** What was asked for and not answered: repeated, it is the same invitation. */
   let wanted: NewInvitation | undefined;
   let madeId = "";
-  for (const select of [uses, days]) on(select, "change", () => wanted = undefined);
+  for (const select of [uses, days, approval]) on(select, "change", () => wanted = undefined);
 
-  /** When so many are in the group. */
-  function show(isOffered: boolean, memberCount: number): void {
+  /** When so many are in the group, to who may decide about others or not. */
+  function show(isOffered: boolean, memberCount: number, decides: boolean): void {
     node.hidden = !isOffered;
+    approving.hidden = !decides;
+    if (!decides) approval.checked = false;
     // Whoever joins has used one.
     if (isOffered && memberCount !== askedAt) void load();
     askedAt = isOffered ? memberCount : undefined;
@@ -80,16 +86,17 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
     wanted ??= {
       id: newId(),
       maxUses: Number(uses.value) || undefined,
+      approval: approval.checked || undefined,
       expiresAt: days.value ? new Date(Date.now() + Number(days.value) * dayMilliseconds).toISOString() : undefined,
     };
-    const { id: madeNow, code } = await client.invite(id, wanted);
+    const { id: madeNow, code, approval: asks } = await client.invite(id, wanted);
     wanted = undefined;
     madeId = madeNow;
-    showLink(linkOf(code!));
+    showLink(linkOf(code!), asks ? "ask to join" : "join");
     await load();
   }
 
-  function showLink(link: string): void {
+  function showLink(link: string, what: string): void {
     const input = make("input", { type: "text", "aria-label": "New invitation link", readonly: true });
     input.value = link;
     const copy = make("button", { "aria-live": "polite", onclick: () => void copyLink() }, "Copy");
@@ -98,7 +105,7 @@ export function invitationLinks(owner: Element, client: ParleyClient, id: Conver
       // Where a page may not do it, the user can.
       await navigator.clipboard?.writeText(link).then(() => copy.textContent = "Copied", () => {});
     };
-    const text = "Whoever has this link can join. It is shown only now.";
+    const text = `Whoever has this link can ${what}. It is shown only now.`;
     made.replaceChildren(make("div.inline", input, copy), make("p.quiet", text));
     input.focus();
     input.select();
@@ -121,11 +128,11 @@ function option(value: string, text: string): HTMLElement {
   return make("option", { value }, text);
 }
 
-/** "Used by 2 of 10 people, until Today, 5:00 PM". */
-function stateOf({ uses, maxUses, expiresAt }: Invitation): string {
+/** "Used by 2 of 10 people, until Today, 5:00 PM, with approval". */
+function stateOf({ uses, maxUses, expiresAt, approval }: Invitation): string {
   const people = (count: number) => count === 1 ? "1 person" : `${count} people`;
   const used = maxUses ? `Used by ${uses} of ${people(maxUses)}` : uses ? `Used by ${people(uses)}` : "Not used yet";
-  return expiresAt ? `${used}, until ${wholeTime(expiresAt)}` : used;
+  return (expiresAt ? `${used}, until ${wholeTime(expiresAt)}` : used) + (approval ? ", with approval" : "");
 }
 
 /** Shows what a code opens, and lets the user join. Who is a member gets the conversation. Ends when that is decided. */
@@ -156,16 +163,27 @@ export async function openInvitation(
   async function lookUp(): Promise<void> {
     const found = await client.lookUpInvitation(code);
     if (typeof found === "string") return open(found);
-    const { title = "Group", memberCount } = found;
+    const { title = "Group", memberCount, approval } = found;
     const members = memberCount === 1 ? "1 member" : `${memberCount} members`;
     about.hidden = false;
     about.replaceChildren(avatar([title], 64), make("h3", { dir: "auto" }, title), make("p.quiet", members));
-    action.textContent = "Join";
+    action.textContent = approval ? "Ask to join" : "Join";
     next = join;
   }
 
   async function join(): Promise<void> {
-    open(await client.join(code));
+    const id = await client.join(code);
+    if (id) return open(id);
+    about.append(
+      make("p", { role: "status" }, "Waiting for approval"),
+      make("p.quiet", "The group comes into your list when you are let in."),
+    );
+    next = async () => {
+      await client.declineJoinRequest(groupOf(code)!, client.userId.value!);
+      about.closest("dialog")!.close();
+    };
+    action.textContent = "Take back";
+    later.textContent = "OK";
   }
 
   function open(id: ConversationId): void {

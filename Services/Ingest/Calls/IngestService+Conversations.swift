@@ -35,7 +35,7 @@ extension IngestService {
         forward(.conversation, in: conversation.slot, exchange) { query.write(to: &$0) }
     }
 
-    /// A page of `members`, or of `bans`.
+    /// A page of `members`, of `bans`, or of `joinRequests`.
     func members(
         _ kind: StoreRequestKind, _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
         _ exchange: Exchange

@@ -41,6 +41,7 @@ extension IngestService {
         case .putPermissions: .setPermissions(try PermissionFields(body).permissions)
         case .putLifetime: .setLifetime(seconds: try LifetimeFields(body).seconds)
         case .liftBan: .liftBan(try route.member())
+        case .declineJoinRequest: .declineJoinRequest(try route.member())
         case .revokeInvitation: .revokeInvitation(try route.invitation())
         default: .mark(try mark(route, body))
         }

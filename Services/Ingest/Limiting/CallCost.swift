@@ -33,7 +33,8 @@ extension Call {
         case .send, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .receipts: CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
-        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan:
+        case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan,
+            .declineJoinRequest:
             CallCost()
         case .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread: CallCost()
         // Told to every device of the user, and a client puts as it likes while somebody types.
@@ -68,7 +69,7 @@ extension Call {
         case .conversation, .message, .revisions: CallCost()
         case .history, .pinnedMessages: CallCost(perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
-        case .changes, .members, .bans, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
+        case .changes, .members, .bans, .joinRequests, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)
         // The longest page of the list.
         case .unreadTotal: CallCost(20, atOnce: 8)
@@ -90,6 +91,7 @@ extension Call {
         case .changes: "listChanges"
         case .members: "listMembers"
         case .bans: "listBans"
+        case .joinRequests: "listJoinRequests"
         case .invitations: "listInvitations"
         case .createInvitation: "createInvitation"
         case .invitation: "readInvitation"

@@ -2,17 +2,18 @@ import JSON
 import Models
 import Wire
 
-/// The body `{id, expiresAt?, maxUses?}` of an invitation.
+/// The body `{id, expiresAt?, maxUses?, approval?}` of an invitation.
 struct InvitationFields {
     private var id: InvitationID?
     private var expiresAt: Timestamp?
     private var maxUses: Int64?
+    private var approval = false
 
     init(_ body: UnsafeRawBufferPointer) throws(Problem) {
         try reading { () throws(JSONError) in try read(body) }
     }
 
-    private static let keys: JSONKeys = ["id", "expiresAt", "maxUses"]
+    private static let keys: JSONKeys = ["id", "expiresAt", "maxUses", "approval"]
 
     private mutating func read(_ body: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(body)
@@ -23,6 +24,7 @@ struct InvitationFields {
             case "id": id = try reader.consumeNull() ? nil : InvitationID(try reader.uuid())
             case "expiresAt": expiresAt = try reader.consumeNull() ? nil : try reader.timeForDisplay()
             case "maxUses": maxUses = try reader.consumeNull() ? nil : try reader.integer()
+            case "approval": approval = try reader.consumeNull() ? false : try reader.bool()
             default: try reader.skip()
             }
         }
@@ -38,6 +40,7 @@ struct InvitationFields {
         if let maxUses, !(1...most).contains(maxUses) {
             throw Problem(.invalid, "maxUses: must be from 1 to \(most)")
         }
-        return NewInvitation(id: id, secret: secret, expiresAt: expiresAt, maxUses: maxUses.map { Int32($0) })
+        return NewInvitation(
+            id: id, secret: secret, expiresAt: expiresAt, maxUses: maxUses.map { Int32($0) }, needsApproval: approval)
     }
 }

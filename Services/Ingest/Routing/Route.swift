@@ -12,6 +12,7 @@ enum Call: CaseIterable {
     case rename, unlist, putMember, removeMember, clearHistory
     case putPermissions, putLifetime, bans, liftBan
     case invitations, createInvitation, revokeInvitation, invitation, join
+    case joinRequests, declineJoinRequest
     case sync, search, unreadTotal
     case blocks, block, unblock
     case requests, acceptRequest, declineRequest
@@ -55,7 +56,7 @@ extension Call {
         case .limits, .document: .open
         case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
             .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
-            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages:
+            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .joinRequests:
             .open
         case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
@@ -64,7 +65,7 @@ extension Call {
         case .delete, .removeTapback, .revokeInvitation: .open
         // Administrators alone see it.
         case .createReport: .open
-        case .removeMember: .openAboutThemselves
+        case .removeMember, .declineJoinRequest: .openAboutThemselves
         case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
             .putMember, .putPermissions, .putLifetime, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
@@ -258,6 +259,7 @@ extension Route {
         }
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "bans" { return get(method, Route(.bans, conversation: identifier)) }
+        if part == "join-requests" { return get(method, Route(.joinRequests, conversation: identifier)) }
         if part == "pinned" { return get(method, Route(.pinnedMessages, conversation: identifier)) }
         if part == "invitations" {
             return getOrPost(
@@ -290,8 +292,8 @@ extension Route {
         ("unread", .markUnread, .unmarkUnread), ("draft", .putDraft, .removeDraft),
     ]
 
-    /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}`, `…/invitations/{invitationId}` and
-    /// `…/reports/{reportId}`
+    /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}`, `…/join-requests/{userId}`,
+    /// `…/invitations/{invitationId}` and `…/reports/{reportId}`
     private static func item(
         _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
         _ item: UnsafeRawBufferPointer
@@ -306,6 +308,9 @@ extension Route {
             }
         }
         if part == "bans" { return delete(method, Route(.liftBan, conversation: identifier, item: item)) }
+        if part == "join-requests" {
+            return delete(method, Route(.declineJoinRequest, conversation: identifier, item: item))
+        }
         if part == "invitations" {
             return delete(method, Route(.revokeInvitation, conversation: identifier, item: item))
         }

@@ -53,6 +53,13 @@ struct Command {
         return command
     }
 
+    /// The same as what its user asks of others.
+    func asking(_ kind: AskToJoin, _ write: Write) -> Command {
+        var command = self
+        command.action = .step(ConversationWrite(write, kind))
+        return command
+    }
+
     /// The size of the frame that it keeps alive.
     var keptBytes: Int { frame.keptBytes }
 

@@ -11,6 +11,7 @@ import Wire
 enum ErasureStatements {
     static let queries = [
         ofSlots.untyped, names.untyped, nextListing.untyped, nextMention.untyped, nextBlock.untyped,
+        nextJoinRequest.untyped,
         isErased.untyped,
     ]
 
@@ -118,6 +119,8 @@ enum ErasureStatements {
         "next_listing", PackageResources.next_listing_sql, .store)
     static let nextMention = PreparedStatement<MentionedInput, NextMentionColumns>(
         "next_mention", PackageResources.next_mention_sql, .store)
+    static let nextJoinRequest = PreparedStatement<MentionedInput, NextListingColumns>(
+        "next_join_request", PackageResources.next_join_request_sql, .store)
     static let nextBlock = PreparedStatement<MentionedInput, NextBlockColumns>(
         "next_block", PackageResources.next_block_sql, .store)
     /// Returns a row if the user is erased.

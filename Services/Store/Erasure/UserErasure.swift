@@ -40,6 +40,10 @@ struct UserErasure {
             try await complete(.listing(conversation))
             return false
         }
+        if let conversation = try await nextJoinRequest() {
+            try await complete(.stays(conversation))
+            return false
+        }
         if let (conversation, after) = try await nextMention() {
             try await eraseContent(of: conversation, after: after)
             return false
@@ -111,6 +115,12 @@ struct UserErasure {
     private func nextListing() async throws(Delay) -> ConversationID? {
         let statement = ErasureStatements.nextListing
         return try await query(statement) { $0.set($1, to: user) }.first.map { $0[statement.columns.conversationId] }
+    }
+
+    private func nextJoinRequest() async throws(Delay) -> ConversationID? {
+        let statement = ErasureStatements.nextJoinRequest
+        let rows = try await query(statement) { $0.set($1.user, to: user) }
+        return rows.first.map { $0[statement.columns.conversationId] }
     }
 
     private func nextMention() async throws(Delay) -> (ConversationID, after: Int64)? {

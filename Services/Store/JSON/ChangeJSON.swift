@@ -118,6 +118,8 @@ struct PrivateChangeFields {
     var draft: KeptDraft?
     /// `request`: whether it waits.
     var isWaiting: Bool?
+    /// `join.requested`: who asks; nil: erased since.
+    var requester: UserID?
     /// `conversation.joined`: the number of members. Not for clients.
     var memberCount = 0
     /// `conversation.joined`: the position before the stay, where that is not `lastSeq`. Not for clients.
@@ -168,7 +170,7 @@ extension ByteBuffer {
         case nil: break
         }
         if let marks = change.marks { appendFields(marks) }
-        append(key: "userId", json: change.block?.user)
+        append(key: "userId", json: change.block?.user ?? change.requester)
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         append(key: "profileVersion", json: change.profileVersion)
         append(change.draft)

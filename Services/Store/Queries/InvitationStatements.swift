@@ -15,6 +15,7 @@ enum InvitationStatements {
         let expiresAt: Column<Timestamp?>
         let maxUses: Column<Int32?>
         let uses: Column<Int32?>
+        let needsApproval: Column<Bool?>
     }
 
     static let list = PreparedStatement<ReaderInput, Columns>("invitations", PackageResources.invitations_sql, .store)
@@ -28,6 +29,7 @@ enum InvitationStatements {
     struct PreviewColumns: NamedFields {
         let title: Column<String?>
         let memberCount: Column<Int32>
+        let needsApproval: Column<Bool>
     }
 
     static let preview = PreparedStatement<PreviewInput, PreviewColumns>(
@@ -37,7 +39,7 @@ enum InvitationStatements {
 }
 
 extension Queries {
-    /// `{invitations: [{id, creatorId, createdAt, expiresAt?, maxUses?, uses}]}`
+    /// `{invitations: [{id, creatorId, createdAt, expiresAt?, maxUses?, uses, approval?}]}`
     func invitations(_ head: ConversationQuery) async throws -> [UInt8] {
         let rows = try await invitationRows(head)
         var buffer = ByteBuffer(capacity: 1024)
@@ -71,7 +73,7 @@ extension Queries {
         return rows
     }
 
-    /// `{title?, memberCount}`
+    /// `{title?, memberCount, approval?}`
     func invitation(_ query: InvitationQuery) async throws -> [UInt8] {
         try await refuseErased(query.head.reader)
         let rows = try await connection.query(InvitationStatements.preview) { parameters, input in
@@ -84,6 +86,7 @@ extension Queries {
         buffer.beginObject()
         buffer.append(key: "title", json: row[columns.title])
         buffer.append(key: "memberCount", json: Int(row[columns.memberCount]))
+        if row[columns.needsApproval] { buffer.append(key: "approval", json: true) }
         buffer.endObject()
         return buffer.array
     }
@@ -100,6 +103,7 @@ extension ByteBuffer {
         append(key: "expiresAt", json: row[columns.expiresAt])
         append(key: "maxUses", json: row[columns.maxUses].map { Int($0) })
         append(key: "uses", json: row[columns.uses].map { Int($0) })
+        if row[columns.needsApproval] == true { append(key: "approval", json: true) }
         endObject()
     }
 }

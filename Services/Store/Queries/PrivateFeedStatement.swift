@@ -84,6 +84,7 @@ extension PrivateChangeFields {
         profileVersion = row[columns.profileVersion]
         draft = row[columns.draftText].map { KeptDraft(text: $0, replyTo: row[columns.draftReplyId], at: at) }
         isWaiting = row[columns.isWaiting]
+        requester = kind == .joinRequested ? row[columns.aboutId] : nil
         if kind == .blocked {
             block = Block(
                 user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)

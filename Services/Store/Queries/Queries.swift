@@ -33,7 +33,7 @@ final class Queries {
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
         + MediaStatements.queries + ProfileStatements.queries + InvitationStatements.all
-        + ReportStatements.all
+        + ReportStatements.all + JoinRequestStatements.all
 
     let connection: QueryConnections
     let searching: Search
@@ -80,6 +80,7 @@ final class Queries {
         case .conversation: try prepare(conversation) { .user($0.reader) }
         case .members: try prepare(members) { .user($0.head.reader) }
         case .bans: try prepare(bans) { .user($0.head.reader) }
+        case .joinRequests: try prepare(joinRequests) { .user($0.head.reader) }
         case .pinnedMessages: try prepare(pinnedMessages) { .user($0.head.reader) }
         case .invitations: try prepare(invitations) { .user($0.reader) }
         case .invitation: try prepare(invitation) { .user($0.head.reader) }
@@ -138,13 +139,20 @@ final class Queries {
     /// Responds to `request` with the result of `body`. If the database fails, the request is released. Its repetition
     /// finds a working database, here or at another store, or reaches its deadline.
     func finish(_ request: RequestKey, status: UInt16 = 200, for requester: Requester, _ body: @escaping Body) async {
+        await finish(request, for: requester) { WriteAnswer(status: status, body: try await body()) }
+    }
+
+    /// The same where the result says the status.
+    func finish(
+        _ request: RequestKey, for requester: Requester, _ body: @escaping @Reactor () async throws -> WriteAnswer
+    ) async {
         inFlight += 1
         defer { inFlight -= 1 }
         do {
-            let payload = try await requester.run(body)
+            let answer = try await requester.run(body)
             answered += 1
             lastResponse = .now
-            bus.respond(to: request, status: status) { $0.append(payload) }
+            bus.respond(to: request, status: answer.status) { $0.append(answer.body) }
         } catch let problem as Problem {
             bus.respond(to: request, problem)
         } catch {

@@ -1,17 +1,19 @@
--- Makes an invitation into a group. Whoever may add members may. The same again has the code of the last request, because the
--- response with the one before may be lost, and what is kept of a code does not give it back. Nobody is told, and it takes no
+-- Makes an invitation into a group. Whoever may add members may; owners and admins may make one by which others ask. The same
+-- again has the code of the last request, because the response with the one before may be lost, and what is kept of a code does not
+-- give it back. Nobody is told, and it takes no
 -- position. What is good no more goes, so a group never has more rows than it may have invitations, and one.
 --
--- :slot         smallint
--- :conversation uuid
--- :actor        text
--- :actor_slot   smallint
--- :known_by     uuid[]      see prior_outcome
--- :action       smallint
--- :subject      uuid        the invitation
--- :code_hash    uuid
--- :expires_at   timestamptz or NULL
--- :max_uses     integer     or NULL
+-- :slot           smallint
+-- :conversation   uuid
+-- :actor          text
+-- :actor_slot     smallint
+-- :known_by       uuid[]      see prior_outcome
+-- :action         smallint
+-- :subject        uuid        the invitation
+-- :code_hash      uuid
+-- :expires_at     timestamptz or NULL
+-- :max_uses       integer     or NULL
+-- :needs_approval boolean     whoever comes by it asks to join
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -19,7 +21,7 @@ WITH {prior_outcome},
 {conversation_written_to},
 known AS MATERIALIZED (
     SELECT i.creator_id = :actor AND i.expires_at IS NOT DISTINCT FROM :expires_at
-        AND i.max_uses IS NOT DISTINCT FROM :max_uses AS is_same
+        AND i.max_uses IS NOT DISTINCT FROM :max_uses AND i.needs_approval = :needs_approval AS is_same
     FROM store.invitations i
     WHERE i.slot = :slot AND i.conversation_id = :conversation AND i.id = :subject
 ),
@@ -33,6 +35,7 @@ verdict AS MATERIALIZED (
             WHEN (SELECT NOT {is_permitted(
                 permissions => c.permissions, bits => {GroupPermissions.addMembers}, role => standing.role)} FROM conversation c)
                 THEN {Problem.forbidden}
+            WHEN :needs_approval AND standing.role = {MemberRole.member} THEN {Problem.forbidden}
             WHEN coalesce(:expires_at <= {ChangeTime.now}, false) THEN {Problem.invalid}
             WHEN EXISTS (SELECT FROM known) THEN (
                 SELECT CASE WHEN k.is_same THEN {Problem.none} ELSE {Problem.conflict} END FROM known k)
@@ -55,8 +58,10 @@ no_others AS (
 ),
 made AS (
     INSERT INTO store.invitations (
-        slot, conversation_id, id, code_hash, creator_id, creator_slot, created_at, expires_at, max_uses)
-    SELECT :slot, :conversation, :subject, :code_hash, :actor, :actor_slot, moved.announced_at, :expires_at, :max_uses
+        slot, conversation_id, id, code_hash, creator_id, creator_slot, created_at, expires_at, max_uses,
+        needs_approval)
+    SELECT :slot, :conversation, :subject, :code_hash, :actor, :actor_slot, moved.announced_at, :expires_at, :max_uses,
+        :needs_approval
     FROM moved
     ON CONFLICT (conversation_id, id, slot) DO UPDATE SET code_hash = excluded.code_hash
 )

@@ -22,6 +22,9 @@ WITH no_hidden AS (
 ), no_bans AS (
     DELETE FROM store.bans b
     WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user
+), no_join_requests AS (
+    DELETE FROM store.join_requests r
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.user_id = :user
 ), no_shadows AS (
     DELETE FROM store.shadows s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user

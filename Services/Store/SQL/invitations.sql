@@ -5,14 +5,15 @@
 -- :conversation uuid
 -- :reader       text
 --
--- > role       smallint    MemberRole of the reader; NULL: no member
--- > id         uuid        or NULL, like all that follows
--- > creator_id text
--- > created_at timestamptz
--- > expires_at timestamptz NULL: never
--- > max_uses   integer     NULL: any number
--- > uses       integer
-SELECT s.role, i.id, i.creator_id, i.created_at, i.expires_at, i.max_uses, i.uses
+-- > role           smallint    MemberRole of the reader; NULL: no member
+-- > id             uuid        or NULL, like all that follows
+-- > creator_id     text
+-- > created_at     timestamptz
+-- > expires_at     timestamptz NULL: never
+-- > max_uses       integer     NULL: any number
+-- > uses           integer
+-- > needs_approval boolean
+SELECT s.role, i.id, i.creator_id, i.created_at, i.expires_at, i.max_uses, i.uses, i.needs_approval
 FROM (
     SELECT max(s.role) FILTER (WHERE s.left_seq IS NULL) AS role FROM store.memberships s
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :reader

@@ -5,6 +5,9 @@
 -- Who is a member to the others alone, because they have blocked who added them, becomes one to themselves, too: that takes no
 -- position (`opens`), as in put_member.
 --
+-- Where owners and admins decide, nothing happens, and the problem is {Problem.unavailable}: whom to tell is looked up, and
+-- ask_to_join.sql follows. Whoever has asked before gets what they got then, whatever became of the invitation.
+--
 -- Locks: the actor's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- actor's slot (lock_users), so they do not become erased meanwhile. The conversation's lock is what two wait for who use it last.
 --
@@ -28,7 +31,9 @@ own AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM stay) AND EXISTS (
         SELECT FROM store.requests r
         WHERE r.user_slot = :actor_slot AND r.user_id = :actor AND r.conversation_id = :conversation
-          AND (r.is_waiting OR r.is_declined)) AS has_request
+          AND (r.is_waiting OR r.is_declined)) AS has_request,
+        NOT EXISTS (SELECT FROM stay) AND coalesce((SELECT n.needs_approval FROM invitation n), false) AS has_to_ask,
+        {asks_to_join(user => :actor)} AS has_asked
 ),
 listing AS MATERIALIZED (
     SELECT {conversation_count(user_slot => :actor_slot, user => :actor)} AS count,
@@ -36,16 +41,24 @@ listing AS MATERIALIZED (
          WHERE i.user_slot = :actor_slot AND i.user_id = :actor AND i.conversation_id = :conversation) AS is_listed
 ),
 verdict AS MATERIALIZED (
-    SELECT d.problem, d.is_repeat, d.problem = {Problem.none} AND NOT d.is_repeat AND NOT d.is_member AS is_due
+    SELECT d.problem, d.is_repeat,
+        d.problem = {Problem.none} AND NOT (d.is_repeat OR d.is_member OR d.goes_on_asking) AS is_due
     FROM standing CROSS JOIN own LEFT JOIN prior p ON true CROSS JOIN LATERAL (
-        -- Of who is to accept nothing is kept: then this comes again (CommandOutcomes).
-        SELECT standing.is_member, p.problem IS NOT NULL OR own.has_request AND NOT standing.is_member AS is_repeat, CASE
+        -- By an invitation that lets them in they come in at once.
+        SELECT NOT standing.is_member AND own.has_asked AND (own.has_to_ask OR NOT EXISTS (SELECT FROM invitation)) AS goes_on
+        OFFSET 0
+    ) asking CROSS JOIN LATERAL (
+        -- Of who is to accept or to ask nothing is kept: then this comes again (CommandOutcomes).
+        SELECT standing.is_member, asking.goes_on AS goes_on_asking,
+            p.problem IS NOT NULL OR NOT (standing.is_member OR asking.goes_on) AND (own.has_request OR own.has_to_ask) AS is_repeat,
+            CASE
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :actor_slot AND e.user_id = :actor)
                 THEN {Problem.unauthenticated}
             WHEN p.problem IS NOT NULL THEN p.problem
-            WHEN standing.is_member THEN {Problem.none}
+            WHEN standing.is_member OR asking.goes_on THEN {Problem.none}
             WHEN NOT EXISTS (SELECT FROM invitation) THEN {Problem.notFound}
             WHEN own.has_request THEN {Problem.forbidden}
+            WHEN own.has_to_ask THEN {Problem.unavailable}
             WHEN (SELECT l.is_listed IS NOT TRUE AND l.count >= :limit FROM listing l) THEN {Problem.conflict}
             WHEN EXISTS (SELECT FROM stay) THEN {Problem.none}
             WHEN (
@@ -88,6 +101,11 @@ forgotten AS (
 no_request AS (
     DELETE FROM store.requests r USING joined
     WHERE r.user_slot = :actor_slot AND r.user_id = :actor AND r.conversation_id = :conversation
+),
+-- What they have asked is decided.
+no_join_request AS (
+    DELETE FROM store.join_requests r USING joined
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.user_id = :actor
 ),
 listed AS (
     INSERT INTO store.inbox AS i (user_slot, user_id, conversation_id, slot)

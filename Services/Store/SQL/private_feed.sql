@@ -23,7 +23,7 @@
 -- > archived_seq               bigint
 -- > marked_unread_seq          bigint
 -- > read_seq                   bigint         how far the user has read, of a mark as unread
--- > about_id                   text           of a block, or NULL
+-- > about_id                   text           of a block or a request to join, or NULL
 -- > is_blocked                 boolean        of a block, or NULL
 -- > is_waiting                 boolean        of a request, or NULL
 -- > profile_version            bigint         of the user's profile, or NULL

@@ -12,6 +12,8 @@
 -- nobody who has declined, not even when they were taken out meanwhile. Of stays for reading alone the last one counts: what
 -- somebody saw of an earlier one ends when they are asked again, or come in.
 --
+-- Whoever has asked to join has decided already: they come in, whoever lets them in.
+--
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
 -- user's slot (lock_users), so nobody becomes erased meanwhile.
 --
@@ -35,18 +37,22 @@ WITH {prior_outcome},
 {standing_of_actor},
 {conversation_written_to},
 {stay_of_user},
+wish AS MATERIALIZED (
+    SELECT {asks_to_join} AS is_there
+),
 own AS MATERIALIZED (
     SELECT EXISTS (
             SELECT FROM store.memberships s
             WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL) AS has_stay,
-        EXISTS (
+        NOT wish.is_there AND EXISTS (
             SELECT FROM store.blocks b
             WHERE b.user_slot = :user_slot AND b.user_id = :user AND b.blocked_id = :actor) AS blocks_actor,
-        {asks} AS asks,
+        NOT wish.is_there AND {asks} AS asks,
         EXISTS (
             SELECT FROM store.requests r
             WHERE r.user_slot = :user_slot AND r.user_id = :user AND r.conversation_id = :conversation
               AND (r.is_waiting OR r.is_declined)) AS has_request
+    FROM wish
 ),
 asked AS MATERIALIZED (
     SELECT {may_ask(is_direct => false)} AS waits, {is_told_of_request(is_direct => false)} AS is_told
@@ -157,6 +163,10 @@ listed AS (
 lifted AS (
     DELETE FROM store.bans b USING moved
     WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user
+),
+no_join_request AS (
+    DELETE FROM store.join_requests r USING moved
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.user_id = :user
 ),
 promoted AS (
     UPDATE store.memberships s SET role = :role FROM moved

@@ -51,12 +51,18 @@ struct ConversationWrite: BatchStep {
         {
             return
         }
+        if result.problem == .unavailable, let secret = kind.askedBySecret {
+            return outcomes.ask(command, write, by: secret)
+        }
         if let change = result.change {
             announce(change, rows, command.trace, outcomes.announcer)
             if kind.releasesMedia, change.detail ?? 0 > 0 { outcomes.releases.note(write.conversation.slot) }
         }
         if let code = result.problem {
             outcomes.bus.respond(to: command.request, kind.problem(code))
+        } else if let answer = kind.answer {
+            let queries = outcomes.queries
+            Reactor.spawn { await respond(to: command.request, answer, queries) }
         } else if let content = content(of: result, rows) {
             let queries = outcomes.queries, status = result.change == nil ? kind.unchangedStatus : kind.status
             Reactor.spawn { await respond(to: command.request, status, content, queries) }
@@ -102,6 +108,14 @@ struct ConversationWrite: BatchStep {
             let message = WrittenMessage(rows[1], in: write.conversation), message.isSameToAll
         else { return kind.content }
         return { queries, head in try await queries.json(message, for: head.reader) }
+    }
+
+    @Reactor private func respond(
+        to request: RequestKey, _ answer: @escaping WriteAnswer.Reading, _ queries: Queries
+    ) async {
+        await queries.finish(request, for: .user(write.actor)) {
+            try await answer(queries, ConversationQuery(write.conversation, reader: write.actor))
+        }
     }
 
     @Reactor private func respond(

@@ -11,6 +11,7 @@ struct CreateInvitation: WriteKind {
         let codeHash: Parameter<UUIDBytes>
         let expiresAt: Parameter<Timestamp?>
         let maxUses: Parameter<Int32?>
+        let needsApproval: Parameter<Bool>
     }
 
     static let statement = PreparedWrite<Input>("create_invitation", PackageResources.create_invitation_sql, .store)
@@ -21,6 +22,7 @@ struct CreateInvitation: WriteKind {
         parameters.set(input.codeHash, to: InvitationCode.hash(of: invitation.secret))
         parameters.set(input.expiresAt, to: invitation.expiresAt)
         parameters.set(input.maxUses, to: invitation.maxUses)
+        parameters.set(input.needsApproval, to: invitation.needsApproval)
     }
 
     var subject: UUIDBytes? { invitation.id.uuid }
@@ -37,7 +39,11 @@ struct CreateInvitation: WriteKind {
     func explanation(of code: Problem.Code) -> String? {
         switch code {
         case .invalid: "expiresAt: must be in the future"
-        case .forbidden: "only members whose role may add members here do this"
+        case .forbidden:
+            """
+            only members whose role may add members here do this, and only an owner or an admin where owners and admins decide \
+            who joins
+            """
         case .conflict:
             """
             a direct conversation has no invitations, the id was used for another one, the group has \

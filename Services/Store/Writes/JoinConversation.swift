@@ -4,7 +4,7 @@ import ServiceKit
 import Slots
 import Wire
 
-/// A user becomes a member by an invitation.
+/// A user becomes a member by an invitation, where nobody else decides (`AskToJoin`).
 struct JoinConversation: WriteKind {
     struct Input: NamedFields {
         let limit: Parameter<Int32>
@@ -12,6 +12,7 @@ struct JoinConversation: WriteKind {
     }
 
     static let statement = PreparedWrite<Input>("join_conversation", PackageResources.join_conversation_sql, .store)
+    static var statements: [Statement] { [statement.untyped, AskToJoin.statement.untyped] }
 
     let secret: UUIDBytes
 
@@ -36,7 +37,8 @@ struct JoinConversation: WriteKind {
         }
     }
 
-    var content: WriteContent? { { queries, head in try await queries.conversation(head) } }
+    var answer: WriteAnswer.Reading? { { queries, head in try await queries.joined(head) } }
+    var askedBySecret: UUIDBytes? { secret }
     var answersRequests: Bool { true }
     var reopensRequests: Bool { true }
 

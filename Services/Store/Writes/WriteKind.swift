@@ -36,6 +36,9 @@ protocol WriteKind: Sendable {
     /// Reads the response, which is the present state, also when the write is repeated. Nil: 204 without a body.
     var content: WriteContent? { get }
 
+    /// Reads the response where its status depends on it.
+    var answer: WriteAnswer.Reading? { get }
+
     /// The status of a response with content.
     var status: UInt16 { get }
 
@@ -47,6 +50,9 @@ protocol WriteKind: Sendable {
 
     /// Whether it accepts one that was declined, too.
     var reopensRequests: Bool { get }
+
+    /// Where others may have to decide: what the actor asks them by. Nothing has happened then (`CommandOutcomes.ask`).
+    var askedBySecret: UUIDBytes? { get }
 
     /// Whether messages may lose attachments, of which `media` is to be told. The write's `detail` says how many did.
     var releasesMedia: Bool { get }
@@ -64,10 +70,12 @@ extension WriteKind {
     func lock(_: inout Locks, for _: Write) {}
     func notice(by _: UserID) -> PrivateNotice? { nil }
     var content: WriteContent? { nil }
+    var answer: WriteAnswer.Reading? { nil }
     var status: UInt16 { 200 }
     var unchangedStatus: UInt16 { status }
     var answersRequests: Bool { false }
     var reopensRequests: Bool { false }
+    var askedBySecret: UUIDBytes? { nil }
     var releasesMedia: Bool { false }
     func explanation(of _: Problem.Code) -> String? { nil }
 }
@@ -99,6 +107,7 @@ extension Write {
         case .setPermissions(let permissions): SetPermissions(permissions: permissions)
         case .setLifetime(let seconds): SetLifetime(seconds: seconds)
         case .liftBan(let user): LiftBan(user: user)
+        case .declineJoinRequest(let user): DeclineJoinRequest(user: user)
         case .createInvitation(let invitation): CreateInvitation(invitation: invitation)
         case .revokeInvitation(let invitation): RevokeInvitation(invitation: invitation)
         case .join(let secret): JoinConversation(secret: secret)
@@ -118,6 +127,7 @@ extension Write.Action {
         DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
+        DeclineJoinRequest.self,
     ]
 }
 
@@ -143,6 +153,15 @@ enum WriteChanges {
 
 /// Reads the response to a write, for the user whose view of the conversation is asked for.
 typealias WriteContent = @Reactor (Queries, ConversationQuery) async throws -> [UInt8]
+
+/// A response whose status depends on what is there.
+struct WriteAnswer {
+    let status: UInt16
+    let body: [UInt8]
+
+    /// Reads it for the user whose view of the conversation is asked for.
+    typealias Reading = @Reactor (Queries, ConversationQuery) async throws -> WriteAnswer
+}
 
 /// What a write reports on the private stream of a user.
 struct PrivateNotice {

@@ -100,7 +100,7 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var archivedSeq: Int64?
     /// Whether it is marked as unread, after `markedUnread`.
     public var markedUnread: Bool?
-    /// Whom `blocked` is about; nil if they were erased since.
+    /// Whom `blocked` is about, or who asks to join, after `join.requested`; nil if they were erased since.
     public var userId: UserID?
     /// Whether they are blocked, after `blocked`.
     public var blocked: Bool?

@@ -15,6 +15,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case profileChanged = 13
     case draft = 14
     case request = 15
+    case joinRequested = 16
 
     public var name: StaticString {
         switch self {
@@ -33,6 +34,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .profileChanged: "profile.changed"
         case .draft: "draft"
         case .request: "request"
+        case .joinRequested: "join.requested"
         }
     }
 }

@@ -133,13 +133,16 @@ public enum RequestBody {
         public var id: InvitationID
         /// From when on it is good no more. Nil: it does not expire.
         public var expiresAt: Timestamp?
-        /// How many may join by it. Nil: as many as the group has room for.
+        /// How many may come by it. Nil: as many as the group has room for.
         public var maxUses: Int?
+        /// Whoever comes by it asks, and owners and admins decide. Nil: they join.
+        public var approval: Bool?
 
-        public init(id: InvitationID, expiresAt: Timestamp? = nil, maxUses: Int? = nil) {
+        public init(id: InvitationID, expiresAt: Timestamp? = nil, maxUses: Int? = nil, approval: Bool? = nil) {
             self.id = id
             self.expiresAt = expiresAt
             self.maxUses = maxUses
+            self.approval = approval
         }
     }
 

@@ -87,6 +87,11 @@ extension Reader {
                 .createInvitation(
                     NewInvitation(id: InvitationID(message.uuid), secret: message.uuid, expiresAt: someTime, maxUses: 2)
                 )),
+            Write(
+                conversation, by: bob, key: nil,
+                .createInvitation(
+                    NewInvitation(id: InvitationID(message.uuid), secret: message.uuid, needsApproval: true))),
+            Write(conversation, by: bob, key: nil, .declineJoinRequest(alice)),
             Write(conversation, by: bob, key: nil, .join(secret: message.uuid)),
             Write(
                 conversation, by: bob, key: nil,

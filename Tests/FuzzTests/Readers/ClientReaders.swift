@@ -72,7 +72,8 @@ extension Reader {
                 && (url.isEmpty || url.hasPrefix("https://")) && (extra.isEmpty || extra.first == "{")
                 && extra.utf8.count <= ContractLimits.profileExtraBytes
         },
-        Reader("invitation", #"{"id":"\#(id)","expiresAt":"2026-03-08T07:00:00Z","maxUses":7}"#) { bytes in
+        Reader("invitation", #"{"id":"\#(id)","expiresAt":"2026-03-08T07:00:00Z","maxUses":7,"approval":true}"#) {
+            bytes in
             guard let invitation = try? InvitationFields(bytes).invitation(secret: .zero) else { return nil }
             return invitation.maxUses.map { (1...Int32(ContractLimits.mostMembersPerConversation)).contains($0) }
                 ?? true

@@ -627,9 +627,13 @@ import Testing
         let code = try #require(invitation.code)
         #expect(try await outsider.invitation(code).memberCount == 2)
         #expect(try await talk.invitations().map(\.id) == [invitation.id])
-        let joined = try await outsider.join(by: code)
-        #expect(joined.id == world.group)
-        #expect(try await outsider.join(by: code).id == world.group, "again, and it is used once")
+        guard case .joined(let joined) = try await outsider.join(by: code),
+            case .joined(let again) = try await outsider.join(by: code)
+        else {
+            Issue.record("whoever has the code joins")
+            return
+        }
+        #expect(joined.id == world.group && again.id == world.group, "again, and it is used once")
         #expect(try await talk.invitations().map(\.uses) == [1])
         #expect(await first(joined.info) { $0?.conversation.memberCount == 3 } != nil)
         let message = try await joined.send("Thank you")
@@ -638,6 +642,47 @@ import Testing
         #expect(try await talk.invitations().isEmpty)
         await #expect(throws: ParleyError.self) { try await outsider.invitation(code) }
         await member.close()
+        await outsider.close()
+    }
+
+    @Test(
+        "by an invitation of which others decide one asks, its maker is told, and whoever is let in has the group; declined, it looks the same"
+    )
+    func joinRequests() async throws {
+        let world = try FaceWorld()
+        let (owner, outsider) = (try await world.connected(ben), try await world.connected(carla))
+        let talk = owner.conversation(world.group)
+        #expect(await first(talk.info) { $0 != nil } != nil)
+        let told = Task { await first(owner.joinRequested) { $0 == [world.group] } }
+        let invitation = try await talk.invite(approval: true)
+        let code = try #require(invitation.code)
+        #expect(try await outsider.invitation(code).approval == true)
+        guard case .asked(let id, let since) = try await outsider.join(by: code) else {
+            Issue.record("others decide")
+            return
+        }
+        #expect(id == world.group)
+        #expect(await told.value != nil)
+        let expected = JoinRequest(userId: carla, requestedAt: since, inviterId: ben)
+        #expect(try await talk.joinRequests() == [expected])
+        try await talk.declineJoinRequest(of: carla)
+        #expect(try await talk.joinRequests().isEmpty)
+        guard case .asked(_, let again) = try await outsider.join(by: code) else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(again == since, "it looks the same")
+        try await outsider.withdrawRequest(toJoin: id)
+        guard case .asked = try await outsider.join(by: code) else {
+            Issue.record("others decide")
+            return
+        }
+        #expect(try await talk.joinRequests().map(\.userId) == [carla])
+        try await talk.add(carla)
+        #expect(await first(outsider.conversation(id).info) { $0?.conversation.memberCount == 3 } != nil)
+        #expect(try await talk.joinRequests().isEmpty)
+        await #expect(throws: ParleyError.self) { try await outsider.conversation(id).invite(approval: true) }
+        await owner.close()
         await outsider.close()
     }
 

@@ -172,8 +172,26 @@ extension Engine {
         return try keepNew(try await ask(.direct(with: user)))
     }
 
-    func join(by code: String) async throws(ParleyError) -> ConversationID {
-        try keepNew(try await ask(.join(by: code, key: identifiers.key())))
+    /// The conversation, or since when the user asks to join.
+    func join(by code: String) async throws(ParleyError) -> (ConversationID, askedSince: Timestamp?) {
+        switch try await ask(.join(by: code, key: identifiers.key())) {
+        case .joined(let conversation): (try keepNew(conversation), nil)
+        case .asked(let asked): (asked.conversationId, asked.requestedAt)
+        }
+    }
+
+    func joinRequests(in id: ConversationID) async throws(ParleyError) -> [JoinRequest] {
+        var page = try await ask(.joinRequests(in: id, after: nil))
+        var requests = page.requests
+        while let next = page.nextCursor {
+            page = try await ask(.joinRequests(in: id, after: next))
+            requests += page.requests
+        }
+        return requests.sorted { ($0.requestedAt, $0.userId) < ($1.requestedAt, $1.userId) }
+    }
+
+    func declineJoinRequest(of user: UserID, in id: ConversationID) async throws(ParleyError) {
+        _ = try await ask(.declineJoinRequest(of: user, in: id, key: identifiers.key()))
     }
 
     private func keepNew(_ conversation: Conversation) throws(ParleyError) -> ConversationID {
@@ -188,10 +206,11 @@ extension Engine {
     // MARK: Invitations
 
     func invite(
-        into id: ConversationID, until end: Timestamp?, uses: Int?
+        into id: ConversationID, until end: Timestamp?, uses: Int?, approval: Bool
     ) async throws(ParleyError) -> Invitation {
         let new = RequestBody.NewInvitation(
-            id: InvitationID(identifiers.uuid(at: clock.timestamp)), expiresAt: end, maxUses: uses)
+            id: InvitationID(identifiers.uuid(at: clock.timestamp)), expiresAt: end, maxUses: uses,
+            approval: approval ? true : nil)
         return try await ask(.invite(into: id, new))
     }
 

@@ -10,6 +10,8 @@ enum Topic: Hashable, Sendable {
     case receipts(ConversationID)
     case members(ConversationID)
     case draft(ConversationID)
+    /// Somebody has asked to join.
+    case joinRequests(ConversationID)
     case settings(ConversationID?)
     case refusals
     case problems
@@ -77,7 +79,10 @@ extension SyncWrite {
 
     private func insertTopics(of change: PrivateChange, into topics: inout Set<Topic>) {
         if change.kind == .settingsChanged { topics.insert(.settings(change.conversationId)) }
-        if let id = change.conversationId { topics.insert(.conversation(id)) }
+        if let id = change.conversationId {
+            topics.insert(.conversation(id))
+            if change.kind == .joinRequested { topics.insert(.joinRequests(id)) }
+        }
         if change.kind == .blocked { topics.insert(.everything) }
     }
 }

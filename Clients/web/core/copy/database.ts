@@ -103,6 +103,8 @@ export interface ConversationRecord {
   marksVersion?: number;
   /** As the server told it. */
   draft?: Draft;
+  /** The position of the private change that last told of somebody who asks to join. */
+  joinRequested?: number;
 }
 
 export interface Marks {

@@ -7,7 +7,7 @@
 -- :user
 -- :code_hash
 invitation AS MATERIALIZED (
-    SELECT i.id FROM store.invitations i
+    SELECT i.id, i.created_at, i.needs_approval, s.role AS creator_role FROM store.invitations i
     JOIN store.conversations c ON c.slot = :slot AND c.id = :conversation
     JOIN store.memberships s ON s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = i.creator_id AND s.left_seq IS NULL
     WHERE i.slot = :slot AND i.conversation_id = :conversation AND i.code_hash = :code_hash AND {is_good_invitation}
