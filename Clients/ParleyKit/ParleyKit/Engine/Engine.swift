@@ -72,8 +72,8 @@ package actor Engine {
     private var restartAt: Duration?
     /// The next end of a mute. What lists and badges show is different from then on, although nothing is stored.
     private var endOfMute: (time: Timestamp, at: Duration)?
-    /// When messages were looked for whose time is over.
-    private var lastExpiry: Duration?
+    /// When to look next for messages whose time is over.
+    private var nextLookForExpired = Duration.zero
     private static let expiryInterval = Duration.seconds(15)
     /// The requests that are shown, and when they are read again.
     private var shownRequests: Set<ConversationID> = []
@@ -393,12 +393,11 @@ package actor Engine {
 
     /// Messages whose time is over are looked for from time to time, as long as there may be any.
     private func nextExpiry() -> Duration? {
-        guard (try? store?.hasLifetimes()) ?? false else { return nil }
-        return lastExpiry.map { $0 + Self.expiryInterval } ?? clock.now
+        (try? store?.hasLifetimes()) ?? false ? nextLookForExpired : nil
     }
 
     private func expireMessages() {
-        lastExpiry = clock.now
+        nextLookForExpired = clock.now + Self.expiryInterval
         if (try? store?.expireMessages(at: clock.timestamp)) ?? false { hub.raise([.everything]) }
     }
 
