@@ -28,7 +28,10 @@ export async function call(origin: string, request: HTTPRequest, token?: string)
     const signal = AbortSignal.timeout(patience);
     const response = await fetch(origin + path, { method, headers, body: text, signal, cache: "no-store" });
     if (response.ok && isText) return { body: await response.text() };
-    if (response.ok) return { body: response.status === 200 || response.status === 201 ? await response.json() : null };
+    if (response.ok) {
+      const said = await response.text();
+      return { body: said ? JSON.parse(said) : null };
+    }
     return { failure: await failureOf(response) };
   } catch {
     return { failure: {} };

@@ -78,18 +78,20 @@ final class CommandOutcomes {
     /// A user comes by an invitation of which others decide. Its maker is told, whose stream has to be locked, so they are looked up
     /// here, and the command comes again as what the user asks. Only few invitations are such.
     func ask(_ command: Command, _ write: Write, by secret: UUIDBytes) {
-        Reactor.spawn { [self] in
-            do {
-                let maker = try await Requester.user(write.actor).run {
-                    try await queries.inviter(of: secret, in: write.conversation)
-                }
-                guard let maker else { return bus.respond(to: command.request, .unknownInvitation) }
-                if !again(command.asking(AskToJoin(secret: secret, maker: maker), write)) {
-                    bus.respond(to: command.request, Problem(.overloaded, "too many requests are in flight"))
-                }
-            } catch {
-                bus.abandon(command.request)
+        Reactor.spawn { [self] in await queries.reading { await lookUpMaker(command, write, by: secret) } }
+    }
+
+    private func lookUpMaker(_ command: Command, _ write: Write, by secret: UUIDBytes) async {
+        do {
+            let maker = try await Requester.user(write.actor).run {
+                try await queries.inviter(of: secret, in: write.conversation)
             }
+            guard let maker else { return bus.respond(to: command.request, .unknownInvitation) }
+            if !again(command.asking(AskToJoin(secret: secret, maker: maker), write)) {
+                bus.respond(to: command.request, Problem(.overloaded, "too many requests are in flight"))
+            }
+        } catch {
+            bus.abandon(command.request)
         }
     }
 

@@ -163,6 +163,13 @@ final class Queries {
 
     // MARK: For commands
 
+    /// Reads what a command needs before it comes again. It counts as in flight until then, so that the process does not end between.
+    func reading(_ body: @Reactor () async -> Void) async {
+        inFlight += 1
+        await body()
+        inFlight -= 1
+    }
+
     /// Returns a sent message in its present state; nil if it cannot be read at the moment.
     func message(_ id: MessageID, in conversation: ConversationID, of sender: UserID) async -> [UInt8]? {
         let head = ConversationQuery(conversation, reader: sender)
