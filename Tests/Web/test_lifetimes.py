@@ -48,7 +48,7 @@ def test_the_owner_chooses_everybody_sees_it_and_what_is_over_is_gone(system, pe
     # A member is not offered to choose.
     other.button("Details of this conversation").click()
     details = other.page.get_by_role("dialog", name="Details")
-    expect(details.get_by_label("Members")).to_be_visible()
+    expect(details.get_by_role("list", name="Members")).to_be_visible()
     expect(details.get_by_label("Disappearing messages")).to_have_count(0)
 
 
