@@ -42,7 +42,7 @@ export class ConversationView extends HTMLElement {
   #heading = make("h2", { dir: "auto" });
   #status = make("p.presence");
   /** How long messages stay. */
-  #lifetime = make("p.presence", { hidden: true });
+  #lifetime = make("p.lifetime", { hidden: true });
   #face = make("span");
   #typing = make("div.typing", { role: "status" });
   extraOf: (message: Message) => Node | null = () => null;
