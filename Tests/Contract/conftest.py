@@ -1,7 +1,6 @@
 """One system for each process that runs tests; fresh users for every test."""
 
 import secrets
-import subprocess
 
 import pytest
 
@@ -43,13 +42,7 @@ def asking(system):
 @pytest.fixture
 def sql(system):
     """Makes by SQL what takes too long, or too many requests, for a test."""
-    url = (system.state / "run" / "owner-database").read_text().strip()
-
-    def execute(statement: str):
-        done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
-    return execute
+    return system.sql
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ everything that happened is written down for `knowledge`."""
 
 import asyncio
 import random
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -793,14 +792,18 @@ class History:
         if not over:
             return
         where = f"WHERE conversation_id = '{conversation.id}'"
-        kept = await sql(self.owner.system, f"SELECT from_seq, seconds FROM store.lifetimes {where}")
-        await sql(self.owner.system, f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}")
+        kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
+        await asyncio.to_thread(
+            self.owner.system.sql, f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}"
+        )
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)
         for row in kept.split():
             seq, seconds = row.split("|")
             restored = f"seconds = {seconds}, due_at = now() + interval '1 day'"
-            await sql(self.owner.system, f"UPDATE store.lifetimes SET {restored} {where} AND from_seq = {seq}")
+            await asyncio.to_thread(
+                self.owner.system.sql, f"UPDATE store.lifetimes SET {restored} {where} AND from_seq = {seq}"
+            )
         told = {change["seq"]: change for change in session.changes(conversation.id)}
         for seq, message in enumerate(over, world.last_seq + 1):
             assert told[seq]["kind"] == "message.deleted", told[seq]
@@ -847,19 +850,14 @@ class History:
                 conversation.facts.append(Fact(change["kind"], change["actorId"], change["at"], seq, about))
             conversation.facts.append(Fact("erased", user.name))
 
+    async def sql(self, statement: str) -> str:
+        return await asyncio.to_thread(self.owner.system.sql, statement)
+
     async def settle(self):
         """Returns when every session has heard what there is to hear."""
         await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
         # Decisions about presence, and blocks, that follow each other within a second are told of together, after it.
         await asyncio.sleep(1)
-
-
-async def sql(system, statement: str) -> str:
-    url = (system.state / "run" / "owner-database").read_text().strip()
-    command = ["psql", "--no-psqlrc", "-Atqc", statement, url]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def files_seen(conversation: Conversation, user: User) -> set[str]:

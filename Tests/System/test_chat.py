@@ -196,6 +196,34 @@ def test_writing_is_left_to_admins_and_who_was_removed_is_allowed_back(single, t
     alice.wait("Nobody.")
 
 
+def test_messages_disappear_when_the_time_is_over_that_an_owner_has_chosen(single, terminals, names):
+    alice_name, bob_name, _ = names
+    alice, bob = terminals(single, alice_name), terminals(single, bob_name)
+    begin(alice, bob_name, title="Secrets")
+    alice.say("This stays")
+    bob.wait("This stays")
+    bob.press("enter", "details")
+    bob.wait("2 members")
+    bob.type("t")
+    bob.wait("Only admins of the group can do that.")
+    bob.press("escape")
+    alice.press("details")
+    alice.wait("2 members")
+    alice.type("t")
+    alice.wait("messages disappear after 1 hour")
+    alice.type("t")
+    alice.wait("messages disappear after 1 day")
+    alice.press("escape")
+    alice.say("This goes")
+    bob.wait("This stays", "This goes")
+    single.sql(
+        "UPDATE store.messages SET created_at = created_at - interval '2 days' WHERE body = 'This goes'; "
+        "UPDATE store.lifetimes SET due_at = '-infinity' WHERE seconds = 86400"
+    )
+    for terminal in (alice, bob):
+        terminal.wait("This stays", absent=("This goes", "Message deleted"))
+
+
 def test_somebody_is_blocked_in_the_list_and_among_members_and_comes_back(single, terminals, names):
     alice_name, bob_name, carol_name = names
     alice, bob, carol = (terminals(single, name) for name in names)

@@ -1,7 +1,5 @@
 """A group of 100,000: who comes and goes, what is sent and who has read it."""
 
-import subprocess
-
 import pytest
 from client import new_id
 from system import System
@@ -16,15 +14,13 @@ class Large(System):
 
     def fill(self, conversation: str, count: int):
         """As the services would have left it: so many members have been there from the beginning, and never read."""
-        sql = f"""
+        self.sql(f"""
             INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
             SELECT c.slot, c.id, 'crowd-' || lpad(n::text, 6, '0'), 1, 1
             FROM store.conversations c, generate_series(1, {count}) n WHERE c.id = '{conversation}';
             UPDATE store.conversations SET member_count = member_count + {count} WHERE id = '{conversation}';
             ANALYZE store.memberships;
-        """
-        url = (self.state / "run" / "owner-database").read_text().strip()
-        subprocess.run(["psql", "--no-psqlrc", "-qc", sql, url], check=True, timeout=120)
+        """)
 
 
 @pytest.fixture(scope="module")

@@ -250,13 +250,13 @@ def test_a_restart_while_the_store_hangs_counts_against_no_file(single, store):
 
 
 def attempts(system: System, path: str) -> str:
-    return sql(system, f"SELECT attempts FROM media.objects WHERE id = '{path.rpartition('/')[2]}'")
+    return system.sql(f"SELECT attempts FROM media.objects WHERE id = '{path.rpartition('/')[2]}'")
 
 
 def age(system: System, path: str):
     """Has the row be due now, and not two minutes after a process took it up that died."""
     row = f"id = '{path.rpartition('/')[2]}'"
-    sql(system, f"UPDATE media.objects SET due_at = now() WHERE {row} AND due_at IS NOT NULL")
+    system.sql(f"UPDATE media.objects SET due_at = now() WHERE {row} AND due_at IS NOT NULL")
 
 
 @pytest.mark.kills
@@ -328,23 +328,16 @@ def initiate(store: ObjectStore):
     assert done.returncode == 0
 
 
-def sql(system: System, statement: str) -> str:
-    url = (system.state / "run" / "owner-database").read_text().strip()
-    done = subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
 def test_what_a_row_is_about_to_name_is_not_collected(uploader, store):
     """However old it is: the moment between keeping a file and noting it, which is short, is held by hand."""
     path = uploader.upload(b"kept and not noted")
     row = f"WHERE id = '{path.rpartition('/')[2]}'"
     [name] = eventually(lambda: len(n := stored_files(uploader.system, path)) == 1 and n, "the upload is removed")
     version = name.split(".")[1]
-    sql(uploader.system, f"UPDATE media.objects SET state = 2, version = NULL, due_at = now() + '1 day' {row}")
+    uploader.system.sql(f"UPDATE media.objects SET state = 2, version = NULL, due_at = now() + '1 day' {row}")
     collect(uploader.system, "--older-than", "0s")
     assert name in store.names()
-    sql(uploader.system, f"UPDATE media.objects SET state = 3, version = {version} {row}")
+    uploader.system.sql(f"UPDATE media.objects SET state = 3, version = {version} {row}")
     assert uploader.call("GET", path + "/content").content == b"kept and not noted"
 
 

@@ -1,7 +1,5 @@
 """Messages that disappear."""
 
-import subprocess
-
 import pytest
 from playwright.sync_api import expect
 from test_access import violations
@@ -17,12 +15,9 @@ def choose(tab, label: str):
 
 def end(system, conversation: str):
     """The time of all messages is over that were sent with a lifetime."""
-    url = (system.state / "run" / "owner-database").read_text().strip()
-    statement = (
-        f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' WHERE conversation_id = '{conversation}'; "
-        f"UPDATE store.messages SET created_at = created_at - interval '2 s' WHERE conversation_id = '{conversation}'"
-    )
-    subprocess.run(["psql", "--no-psqlrc", "-qc", statement, url], check=True, timeout=60)
+    where = f"WHERE conversation_id = '{conversation}'"
+    system.sql(f"UPDATE store.messages SET created_at = created_at - interval '2 s' {where}")
+    system.sql(f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}")
 
 
 def test_the_owner_chooses_everybody_sees_it_and_what_is_over_is_gone(system, people):
