@@ -124,3 +124,13 @@ def unseen(config) -> list[tuple[str, str]]:
     if len(reporter.stats.get("passed", [])) < ALL:
         return []
     return sorted(described() - config.stash[SEEN])
+
+
+@pytest.fixture
+def dora(new_person):
+    return new_person("dora")
+
+
+@pytest.fixture
+def erin(new_person):
+    return new_person("erin")

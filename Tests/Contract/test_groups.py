@@ -10,11 +10,6 @@ from test_writes import conversation_of, done, edit, feed, history, path_of, pro
 
 
 @pytest.fixture
-def dora(new_person):
-    return new_person("dora")
-
-
-@pytest.fixture
 def group(anna, ben, carla):
     """Anna is an owner, ben an admin, carla a member."""
     group = anna.group(ben, carla)

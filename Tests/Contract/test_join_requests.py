@@ -12,16 +12,6 @@ from test_writes import conversation_of, done, feed, history, problem, put_membe
 
 
 @pytest.fixture
-def dora(new_person):
-    return new_person("dora")
-
-
-@pytest.fixture
-def erin(new_person):
-    return new_person("erin")
-
-
-@pytest.fixture
 def group(anna, ben, carla):
     """Anna is an owner, ben an admin, carla a member."""
     group = anna.group(ben, carla, title="Sunday")

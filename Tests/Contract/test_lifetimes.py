@@ -1,12 +1,10 @@
 """Messages that disappear by themselves, for everybody, when they are so old."""
 
-import time
-
 import pytest
 
-from judged import PATIENCE
 from people import new_id
 from test_blocks import direct
+from test_receipts import eventually
 
 DAY = 86_400
 
@@ -40,10 +38,7 @@ def end_of(sql):
         where = f"WHERE conversation_id = '{conversation}'"
         sql(f"UPDATE store.messages SET created_at = created_at - interval '2 s' {where}")
         sql(f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}")
-        deadline = time.monotonic() + PATIENCE
-        while [entry for entry in history(person, conversation) if "expired" not in entry and entry["text"] in END]:
-            assert time.monotonic() < deadline, "the messages are still there"
-            time.sleep(0.05)
+        eventually(lambda: not any(entry["text"] in END for entry in history(person, conversation)))
 
     return end
 
@@ -127,10 +122,7 @@ def test_messages_keep_the_lifetime_that_they_were_sent_with(anna, group, sql):
         f"WHERE conversation_id = '{group}' AND id IN ('{first['id']}', '{second['id']}')"
     )
     sql(f"UPDATE store.lifetimes SET due_at = '-infinity' WHERE conversation_id = '{group}'")
-    deadline = time.monotonic() + PATIENCE
-    while "expired" not in history(anna, group)[0]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: "expired" in history(anna, group)[0])
     assert [entry["text"] for entry in history(anna, group)] == [None, "a day"]
 
 

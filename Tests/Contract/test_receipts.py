@@ -13,11 +13,6 @@ def group(anna, ben, carla):
     return anna.group(ben, carla)
 
 
-@pytest.fixture
-def dora(new_person):
-    return new_person("dora")
-
-
 def acknowledge(person, conversation, **body):
     """Says it again where the server is busy, as clients do."""
     deadline = time.monotonic() + PATIENCE

@@ -43,7 +43,7 @@ import Wire
     }
 
     private func number(_ sql: String, _ store: StoreUnderTest) throws -> Int64 {
-        try store.database.query(sql)[0][0] as Int64
+        try #require(try store.database.query(sql).first)[0]
     }
 
     private func expiredCount(_ store: StoreUnderTest) throws -> Int64 {

@@ -43,27 +43,11 @@ extension Queries {
         let rows = try await connection.query(statement) { parameters, input in
             MembersStatement.set(query, of: input, in: &parameters)
         }
-        guard let first = rows.first else { throw Problem.unknownConversation }
-        guard let role = first[columns.role], role != .member else {
-            throw Problem(.forbidden, WriteStatement.onlyAdmin)
-        }
-        let limit = Int(query.limit)
-        var buffer = ByteBuffer(capacity: 1024)
-        buffer.beginObject()
-        buffer.append(key: "requests")
-        buffer.beginArray()
-        for row in rows.prefix(limit) where !row.isNull(columns.userId) {
-            buffer.beginElement()
-            buffer.beginObject()
-            buffer.append(key: "userId", json: row[columns.userId])
+        return try page("requests", of: rows, columns.userId, forAdmins: columns.role, limit: query.limit) {
+            buffer, row in
             buffer.append(key: "requestedAt", json: row[columns.requestedAt])
             buffer.append(key: "inviterId", json: row[columns.inviterId])
-            buffer.endObject()
         }
-        buffer.endArray()
-        if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][columns.userId]) }
-        buffer.endObject()
-        return buffer.array
     }
 
     /// What became of an invitation: 202 with `{conversationId, requestedAt}` while others decide, else 200 with the conversation.
