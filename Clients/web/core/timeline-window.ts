@@ -107,6 +107,8 @@ export class LiveTimeline extends Emitter<TimelineView> implements TimelineWindo
     const { gap, rows, hasMoreBefore, hasMoreAfter } = page;
     this.isMoving = false;
     if (gap !== undefined) this.look(gap);
+    // The same gap may come again, as when a request is accepted: that is another one.
+    else this.looked.text = "";
     // The window has reached the end: from now on it shows what arrives.
     const isAround = this.part.at !== "end";
     if (isAround && !hasMoreAfter && rows.length) {

@@ -149,6 +149,21 @@ Deno.test("a window opens where the unread messages begin, loads what is missing
   opened.window.close();
 });
 
+Deno.test("a gap that was closed and comes again soon is asked for again", async () => {
+  const copy = await Copy.begin(60);
+  const opened = new Opened(copy);
+  await settled();
+  await opened.apply(history(1, 60, 60));
+  expectEqual([opened.looks.length, opened.last.isLoading], [1, false]);
+  await opened.apply({ write: "outdated", conversation: talk, range: [1, 60] });
+  expectEqual([opened.looks.length, opened.last.isLoading], [2, true]);
+  expectEqual(opened.looks[1], opened.looks[0]);
+  // While it is open, it was asked for.
+  await opened.apply({ write: "outdated", conversation: talk, range: [1, 60] });
+  expectEqual(opened.looks.length, 2);
+  opened.window.close();
+});
+
 Deno.test("a window grows on both sides, stays small, and never shows a hole or a row twice", async () => {
   const copy = await Copy.begin(2_000);
   await copy.apply(history(1, 2_000, 2_000));
