@@ -17,6 +17,8 @@ struct Exchange {
     /// The caller's account; nil for a call that needs no token.
     let account: UserAccount?
     let bodyBytes: Int
+    /// Of an administrator, as far as it belongs into the audit log.
+    var act: AuditedAct?
     /// Present when the request is traced in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now
@@ -54,6 +56,7 @@ struct Exchange {
     private func respond(
         _ status: Int, _ type: ContentType, _ headers: [ResponseHeader], _ body: UnsafeRawBufferPointer
     ) {
+        act?.end(status: status)
         responder.respond(status, type, headers: headers, body: body)
         metrics.responded(status, after: .now - begun)
         if let trace { log.info("traced: responded", trace, [LogField("status", status)]) }

@@ -14,6 +14,8 @@ struct IngestConfiguration: Sendable {
     /// How long to wait for a store's response before the client gets 503. Longer than it takes to replace a store.
     let deadline: Duration
     let serverLimits: ServerLimits
+    /// Whether what administrators send for users is in the audit log, too.
+    let auditsSends: Bool
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
@@ -27,6 +29,7 @@ struct IngestConfiguration: Sendable {
         user = try UserLimit(environment: &environment, load)
         deadline = try environment.duration("PARLEY_REQUEST_DEADLINE", default: .seconds(5))
         serverLimits = try ServerLimits(environment: &environment)
+        auditsSends = try environment.flag("PARLEY_AUDIT_SENDS", default: false)
     }
 }
 

@@ -28,6 +28,7 @@ final class IngestService: HTTPHandler {
     /// For the codes of invitations.
     var random = SystemRandomNumberGenerator()
     let load: Load
+    let auditsSends: Bool
 
     init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
         self.service = service
@@ -41,6 +42,7 @@ final class IngestService: HTTPHandler {
         revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
         authenticator = Authenticator(configuration.tokens, erased, revoked)
         load = Load(configuration.load)
+        auditsSends = configuration.auditsSends
         accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
         service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for a response") { [unowned self] in
@@ -75,7 +77,7 @@ final class IngestService: HTTPHandler {
 
     func admit(_ request: Request) -> RequestAdmission {
         switch Route.find(request.method, request.target.path) {
-        case .route(let route) where route.call == .importRecords: admitImport(request)
+        case .route(let route) where route.call == .importRecords: admitImport(request, route)
         case .route(let route) where route.call == .exportConversation || route.call == .exportUser:
             admitExport(request, route)
         case .route(let route): admit(request, route)
@@ -145,7 +147,7 @@ final class IngestService: HTTPHandler {
         guard case .route(let route) = Route.find(request.method, request.target.path) else {
             return handleBesideContract(request, responder)
         }
-        let exchange = Exchange(request, responder, route.call, metrics, service.log)
+        var exchange = Exchange(request, responder, route.call, metrics, service.log)
         exchange.began()
         guard let account = exchange.account else { return respondPublicly(route.call, exchange) }
         do throws(Problem) {
@@ -155,6 +157,7 @@ final class IngestService: HTTPHandler {
             if request.announcedBodyBytes == nil {
                 try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
             }
+            exchange.act = try act(of: request, route)
             try dispatch(request, route, account.user, exchange)
         } catch {
             exchange.respond(error, headers: challenges(error, request))
@@ -194,6 +197,7 @@ final class IngestService: HTTPHandler {
         case .createReport: try createReport(request.body, user, exchange)
         case .reports: try reports(query, user, exchange)
         case .report: report(try route.report(), in: try route.conversation(), user, exchange)
+        case .acts: try acts(query, user, exchange)
         case .resolveReport:
             try resolve(try route.report(), in: try route.conversation(), request.body, user, exchange)
         case .search: try search(query, user, exchange)

@@ -118,6 +118,7 @@ public enum ContractLimits {
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100
     public static let reportsPerPage: Int64 = 50
+    public static let actsPerPage: Int64 = 500
     /// The profiles that one request may ask for.
     public static let profilesPerRequest = 100
     /// The tapbacks that a message names, besides the reader's own. The rest are counted.

@@ -50,7 +50,7 @@ extension StoreRequestKind: RequestKind {
     public var askers: Set<Role> {
         switch self {
         case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .write, .putSettings, .revokeTokens,
-            .endDevices, .suspendUser,
+            .endDevices, .suspendUser, .recordAct, .endAct,
             .importRecords, .dropImport, .putProfile,
             .eraseUser:
             [.ingest]
@@ -59,7 +59,8 @@ extension StoreRequestKind: RequestKind {
         case .eraseStep, .expireMessages: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .pinnedMessages,
+            .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
+            .pinnedMessages,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -21,6 +21,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case suspendUser = 15
     case sendWhole = 16
     case expireMessages = 17
+    case recordAct = 18
+    case endAct = 19
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -52,6 +54,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case suspension = 92
     case reports = 93
     case report = 94
+    case acts = 100
 
     // Queries of exports. The response has records in the layout of an import.
     case exportedConversations = 80

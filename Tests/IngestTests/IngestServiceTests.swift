@@ -45,6 +45,14 @@ private final class TestIngest {
     /// The response that every request gets at once; nil to let it wait.
     private var immediateResponse: String?
 
+    /// What becomes of an act that is to be recorded.
+    enum AuditLog {
+        case there, away, slow
+    }
+    var auditLog = AuditLog.there
+    private(set) var acts: [(key: RequestKey, act: RecordAct)] = []
+    private(set) var ends: [EndAct] = []
+
     private nonisolated static let secret = "a secret of the tests, long enough for HS256"
 
     nonisolated static func start(_ variables: [String: String] = [:]) async throws -> TestIngest {
@@ -154,11 +162,34 @@ private final class TestIngest {
                 if let query = try? ErasedUsersQuery(from: &reader) { respond(key, query) }
                 continue
             }
+            guard !takeAct(key, entry) else { continue }
             received += 1
             waiting.append((key, Array(entry.fields)))
             if let immediateResponse { respondToFirst(status: 200) { $0.append(utf8: immediateResponse) } }
         }
     }
+
+    private func takeAct(_ key: RequestKey, _ entry: RequestEntry) -> Bool {
+        var reader = ByteReader(entry.fields)
+        if entry.kind == StoreRequestKind.recordAct.rawValue, let act = try? RecordAct(from: &reader) {
+            acts.append((key, act))
+            switch auditLog {
+            case .there: recordLast()
+            case .away: stores.respond(to: key, Problem(.unavailable, "not now"))
+            case .slow: break
+            }
+        } else if entry.kind == StoreRequestKind.endAct.rawValue, let end = try? EndAct(from: &reader) {
+            ends.append(end)
+            stores.respond(to: key, status: 200) { _ in }
+        } else {
+            return false
+        }
+        return true
+    }
+
+    func recordLast() { stores.respond(to: acts.last!.key, status: 200) { _ in } }
+
+    func set(_ auditLog: AuditLog) { self.auditLog = auditLog }
 
     private func attach(_ frame: InboundFrame) {
         for bytes in frame.entries {
@@ -490,6 +521,89 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(isRefused)
         try client.send(TestIngest.head("GET", "/v1/conversations", user: "ben"))
         #expect(try client.receiveResponse().status == 200)
+    }
+
+    @Test("an act of an administrator is in the audit log before anything of it goes to a store, with its status after")
+    func audited() async throws {
+        let ingest = try await TestIngest.start()
+        await ingest.set(.slow)
+        let client = try RawClient(port: ingest.port)
+        let path = "/v1/conversations/\(conversation)/members/carla"
+        let head = TestIngest.head("PUT", path, user: "backend", isAdministrator: true, body: #"{"role":"owner"}"#)
+        try client.send(head.replacing("\r\n\r\n", with: "\r\nX-Parley-User: ben\r\n\r\n"))
+        #expect(await eventually { ingest.acts.count == 1 })
+        #expect(await ingest.received == 0)
+        await ingest.recordLast()
+        #expect(await eventually { ingest.waiting.count == 1 })
+        #expect(await ingest.ends.isEmpty)
+        await ingest.refuseFirst(Problem(.notFound, "there is no such conversation"))
+        #expect(try client.receiveResponse().status == 404)
+        #expect(await eventually { ingest.ends.count == 1 })
+        let act = await ingest.acts[0].act
+        #expect(await ingest.ends == [EndAct(act.id, status: 404)])
+        #expect(
+            act
+                == RecordAct(
+                    act.id, by: UserID("backend")!, for: UserID("ben")!, call: "putMember",
+                    in: ConversationID(UUIDBytes(conversation)!), target: "carla", detail: "owner"))
+    }
+
+    @Test("what cannot be recorded is not done", arguments: [true, false])
+    func notAudited(isAway: Bool) async throws {
+        let ingest = try await TestIngest.start(["PARLEY_REQUEST_DEADLINE": "400ms"])
+        await ingest.set(isAway ? .away : .slow)
+        let client = try RawClient(port: ingest.port)
+        for (method, path, body) in [
+            ("DELETE", "/v1/users/anna", ""), ("PUT", "/v1/users/anna/suspension", #"{"mode":"out"}"#),
+            ("GET", "/v1/export/users/anna", ""), ("GET", "/v1/export/conversations/\(conversation)", ""),
+            ("DELETE", "/v1/import/\(conversation)", ""), ("POST", "/v1/import", "{}\n"),
+        ] {
+            let client = try RawClient(port: ingest.port)
+            try client.send(TestIngest.head(method, path, user: "backend", isAdministrator: true, body: body))
+            let response = try client.receiveResponse()
+            #expect(response.status == 503, "\(path): \(response)")
+        }
+        // What is refused for itself is no act, and neither is what users do.
+        let acts = await ingest.acts.count
+        #expect(acts == 6)
+        try client.send(
+            TestIngest.head("PUT", "/v1/users/anna/suspension", user: "backend", isAdministrator: true, body: "{}"))
+        #expect(try client.receiveResponse().status == 400)
+        await ingest.respondAtOnce("{}")
+        try client.send(TestIngest.head("PUT", "/v1/settings", body: #"{"presence":false}"#))
+        #expect(try client.receiveResponse().status == 200)
+        #expect(await ingest.acts.count == acts)
+        #expect(await ingest.ends.isEmpty)
+    }
+
+    @Test("messages that an administrator sends for users are recorded where that is asked for", arguments: [false, true])
+    func auditedSends(isAskedFor: Bool) async throws {
+        let ingest = try await TestIngest.start(["PARLEY_AUDIT_SENDS": isAskedFor ? "1" : "0"])
+        let client = try RawClient(port: ingest.port)
+        let body = #"{"messages":[\#(message(1, to: conversation)),\#(message(2, to: other))]}"#
+        let head = TestIngest.head("POST", "/v1/messages:batch", user: "backend", isAdministrator: true, body: body)
+        try client.send(head.replacing("\r\n\r\n", with: "\r\nX-Parley-User: ben\r\n\r\n"))
+        // One act, of which both requests wait for one record.
+        #expect(await eventually { ingest.waiting.count == 2 })
+        #expect(await ingest.acts.map(\.act.call) == (isAskedFor ? ["sendMessages"] : []))
+    }
+
+    @Test("every call has its name in the contract, and all that change something or export are audited")
+    func audit() throws {
+        let text = Data(PackageResources.openapi_json)
+        let paths = try #require(JSONSerialization.jsonObject(with: text) as? [String: Any])["paths"] as? [String: Any]
+        var methods: [String: String] = [:]
+        for operations in try #require(paths).values {
+            for (method, operation) in try #require(operations as? [String: Any]) {
+                if let name = (operation as? [String: Any])?["operationId"] as? String { methods[name] = method }
+            }
+        }
+        #expect(Set(Call.allCases.map(\.name.description)).count == Call.allCases.count)
+        for call in Call.allCases {
+            let method = try #require(methods[call.name.description], "\(call)")
+            let isExport = call == .exportUser || call == .exportConversation
+            #expect((call.audit == .never) == (method == "get" && !isExport), "\(call)")
+        }
     }
 
     @Test("after the acknowledgement revoked tokens are refused, and newer ones are not")

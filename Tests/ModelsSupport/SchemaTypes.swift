@@ -10,6 +10,8 @@ public enum SchemaTypes {
         .merging(serverFrames) { first, _ in first }
 
     private static let objects: [String: any (SchemaType).Type] = [
+        "Act": Act.self,
+        "ActPage": ActPage.self,
         "Attachment": Attachment.self,
         "AttachmentReference": RequestBody.AttachmentReference.self,
         "Batch": RequestBody.Batch.self,

@@ -70,6 +70,8 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(EndDevices(alice, .only(DeviceID("phone")!), before: Timestamp(milliseconds: 0)), "alone"),
         Locked(NoteDevice(alice, DeviceID("phone")!), "users"),
         Locked(SuspendUser(alice, .out), "alone"),
+        Locked(RecordAct(key, by: alice, for: nil, call: "eraseUser", in: nil), "keys"),
+        Locked(EndAct(key, status: 204), "keys"),
         Locked(ExpireMessages(in: conversation), "conversation search"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),

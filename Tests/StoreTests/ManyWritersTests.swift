@@ -152,7 +152,7 @@ struct ManyWritersTests {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<26, using: &random) {
+        switch Int.random(in: 0..<27, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -200,6 +200,9 @@ struct ManyWritersTests {
         case 23:
             return write(.setLifetime(seconds: Bool.random(using: &random) ? 60 : 0), by: Self.users[0])
         case 24: return command(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation))
+        case 25:
+            let act = RecordAct(.random, by: user, for: other, call: "deleteMessage", in: conversation)
+            return command(.recordAct, in: .ofAuditLog, act)
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }
@@ -229,7 +232,7 @@ struct ManyWritersTests {
         }
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
-        for table in ["revocations", "tapbacks", "reports", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
+        for table in ["revocations", "tapbacks", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
             let rows = try system.database.query("SELECT FROM store.\(table)")
             #expect(!rows.isEmpty, "no \(table)")
         }

@@ -94,6 +94,7 @@ struct RepeatedRequestTests {
         let used = NewInvitation(id: InvitationID(.random), secret: .random)
         let asking = NewInvitation(id: InvitationID(.random), secret: .random, needsApproval: true)
         let report = NewReport(id: ReportID(.random), user: name("bob"), reason: .spam)
+        let act = RecordAct(.random, by: name("backend"), for: name("bob"), call: "deleteMessage", in: conversation)
         let resolution = ReportResolution(of: report.id, .none)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
@@ -204,6 +205,12 @@ struct RepeatedRequestTests {
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
             Case(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation)),
+            Case(.recordAct, in: .ofAuditLog, act) {
+                _ = await store.ask(.endAct, in: .ofAuditLog) { EndAct(act.id, status: 204).write(to: &$0) }
+            },
+            Case(.endAct, in: .ofAuditLog, EndAct(act.id, status: 204)) {
+                _ = await store.ask(.endAct, in: .ofAuditLog) { EndAct(act.id, status: 503).write(to: &$0) }
+            },
         ]
     }
 
@@ -255,7 +262,7 @@ struct RepeatedRequestTests {
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
             "devices", "device_revocations", "suspensions", "import_stays", "import_events", "bans", "invitations",
             "join_requests",
-            "reports",
+            "reports", "acts",
         ]
         return try tables.map { table in
             let row = try store.database.query(

@@ -14,6 +14,19 @@ import Testing
         #expect(try refusals(of: ServiceStatements.ofReceipt, to: "receipt", on: database.connect()) == [])
     }
 
+    @Test("the audit log is added to and the status of an act noted, and nothing of it is changed or removed")
+    func auditLog() throws {
+        let store = try Self.database(.plain).connect()
+        let act = """
+            INSERT INTO store.acts (slot, number, id, at, administrator_id, call)
+            VALUES (0, 1, gen_random_uuid(), now(), 'backend', 'eraseUser')
+            """
+        try store.execute("SET ROLE store; \(act); UPDATE store.acts SET status = 202")
+        for change in ["UPDATE store.acts SET administrator_id = 'x'", "DELETE FROM store.acts", "TRUNCATE store.acts"] {
+            #expect(throws: (any Error).self) { try store.execute(change) }
+        }
+    }
+
     @Test("a right that is missing is found, with the statement that lacks it")
     func missing() throws {
         let database = try Self.database(.plain)

@@ -209,6 +209,18 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (SuspendUser(bob, nil), "03626f62" + "00" + "0000000000000000"),
     (SuspensionQuery(bob), "03626f62"),
     (
+        RecordAct(
+            message.uuid, by: bob, for: alice, call: "putMember", in: conversation, target: "carol", detail: "owner"),
+        "0189000000007000800000000000aaaa" + "03626f62" + "05616c696365" + "097075744d656d626572"
+            + "018900000000700080000000000000c5" + "056361726f6c" + "056f776e6572"
+    ),
+    (
+        RecordAct(message.uuid, by: bob, for: nil, call: "x", in: nil),
+        "0189000000007000800000000000aaaa" + "03626f62" + "00" + "0178" + "00000000000000000000000000000000" + "00" + "00"
+    ),
+    (EndAct(message.uuid, status: 204), "0189000000007000800000000000aaaa" + "00cc"),
+    (ActsQuery(by: bob, after: 3, limit: 100), "03626f62" + "0000000000000003" + "0064"),
+    (
         HeldSuspension(number: 7, bob, .out),
         "0000000000000007" + "00" + "0000000000000000" + "03626f62" + "02" + "0000000000000000"
     ),

@@ -25,6 +25,8 @@ import Wire
             suspendUser           ingest
             sendWhole             ingest
             expireMessages                        store
+            recordAct             ingest
+            endAct                ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -52,6 +54,7 @@ import Wire
             suspension            ingest
             reports               ingest
             report                ingest
+            acts                  ingest
             exportedConversations ingest
             exportHead            ingest
             exportPage            ingest

@@ -6,7 +6,9 @@ import Wire
 extension IngestService {
     func createReport(_ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let fields = try ReportFields(body)
-        write(.report(try fields.report()), in: try fields.conversation(), by: user, exchange)
+        let conversation = try fields.conversation()
+        exchange.act?.note(conversation: conversation)
+        write(.report(try fields.report()), in: conversation, by: user, exchange)
     }
 
     func report(
@@ -21,6 +23,7 @@ extension IngestService {
         _ exchange: Exchange
     ) throws(Problem) {
         let resolution = try ResolutionFields(body).resolution(of: report)
+        exchange.act?.note(detail: resolution.action.name)
         write(.resolveReport(resolution), in: conversation, by: administrator, exchange)
     }
 

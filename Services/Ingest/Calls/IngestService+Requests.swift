@@ -25,6 +25,18 @@ extension IngestService {
         _ kind: StoreRequestKind, in slot: Slot, size: Int, weight: Int? = nil, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
+        guard let act = exchange.act else {
+            return requestNow(kind, in: slot, size, weight, exchange, fields: fields, completion)
+        }
+        record(act, exchange, size, weight, fields, completion) { [self] fields in
+            requestNow(kind, in: slot, size, weight, exchange, fields: { $0.append(fields) }, completion)
+        }
+    }
+
+    private func requestNow(
+        _ kind: StoreRequestKind, in slot: Slot, _ size: Int, _ weight: Int?, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
         let inFlight = exchange.begin(weight: weight, size: size)
         bus.request(kind, in: slot, deadline: deadline, trace: exchange.trace, fields: fields) { outcome in
             inFlight.end()
@@ -49,6 +61,16 @@ extension IngestService {
         _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
+        guard let act = exchange.act else { return requestNow(kind, in: slot, exchange, fields: fields, completion) }
+        record(act, exchange, 0, nil, fields, completion) { [self] fields in
+            requestNow(kind, in: slot, exchange, fields: { $0.append(fields) }, completion)
+        }
+    }
+
+    private func requestNow(
+        _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void,
+        _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
         let inFlight = exchange.begin(weight: nil, size: 0)
         bus.request(kind, in: slot, deadline: deadline, fields: fields) { outcome in
             inFlight.end()
@@ -62,11 +84,39 @@ extension IngestService {
         _ kind: MediaRequestKind, of user: UserID, size: Int, weight: Int?, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
+        guard let act = exchange.act else {
+            return requestNow(kind, of: user, size, weight, exchange, fields: fields, completion)
+        }
+        record(act, exchange, size, weight, fields, completion) { [self] fields in
+            requestNow(kind, of: user, size, weight, exchange, fields: { $0.append(fields) }, completion)
+        }
+    }
+
+    private func requestNow(
+        _ kind: MediaRequestKind, of user: UserID, _ size: Int, _ weight: Int?, _ exchange: Exchange,
+        fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
         let inFlight = exchange.begin(weight: weight, size: size)
         bus.request(kind, of: user, deadline: deadline / 2, trace: exchange.trace, fields: fields) { outcome in
             inFlight.end()
             if case .timedOut = outcome { return completion(.failure(.noMedia)) }
             completion(outcome.result)
+        }
+    }
+
+    /// Calls `next` with the fields of a request when the act that it belongs to is in the audit log.
+    private func record(
+        _ act: AuditedAct, _ exchange: Exchange, _ size: Int, _ weight: Int?, _ fields: (inout ByteBuffer) -> Void,
+        _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void,
+        then next: @escaping @Reactor ([UInt8]) -> Void
+    ) {
+        let inFlight = exchange.begin(weight: weight, size: size)
+        var buffer = ByteBuffer()
+        fields(&buffer)
+        let bytes = buffer.array
+        act.record { problem in
+            inFlight.end()
+            if let problem { completion(.failure(problem)) } else { next(bytes) }
         }
     }
 

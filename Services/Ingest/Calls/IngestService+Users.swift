@@ -44,6 +44,7 @@ extension IngestService {
     }
 
     func suspend(_ command: SuspendUser, bodyBytes: Int = 0, _ exchange: Exchange) throws(Problem) {
+        if let mode = command.mode { exchange.act?.note(detail: mode.name) }
         change(
             .suspendUser, of: command.user, bodyBytes: bodyBytes, exchange, fields: { command.write(to: &$0) },
             hold: { [revoked] reader in

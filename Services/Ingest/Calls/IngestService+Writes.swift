@@ -10,6 +10,7 @@ extension IngestService {
     ) throws(Problem) {
         let conversation = try route.conversation()
         let action = try action(route, query, request.body)
+        if case .putMember(_, let role?) = action { exchange.act?.note(detail: role.name) }
         let write = Write(conversation, by: user, key: try IdempotencyKey.of(request[.idempotencyKey]), action)
         forward(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
     }

@@ -26,6 +26,7 @@ final class ExportCall: StreamHandler {
     private unowned let ingest: IngestService
     private let account: UserAccount
     private let token: Identity
+    private let act: AuditedAct?
     private let trace: TraceContext?
     private let isHead: Bool
     private let subject: Subject
@@ -37,6 +38,8 @@ final class ExportCall: StreamHandler {
     private var hasBegun = false
     private var isClosed = false
     private var isAsking = false
+    /// Whether the export is in the audit log, so that it may begin.
+    private var isRecorded = false
 
     /// Lines that are not written yet.
     private var lines = ByteBuffer()
@@ -48,12 +51,13 @@ final class ExportCall: StreamHandler {
     private var listed: ConversationID?
 
     init(
-        _ ingest: IngestService, _ account: UserAccount, _ token: Identity, _ trace: TraceContext?, isHead: Bool,
-        _ subject: Subject
+        _ ingest: IngestService, _ account: UserAccount, _ token: Identity, _ act: AuditedAct?, _ trace: TraceContext?,
+        isHead: Bool, _ subject: Subject
     ) {
         self.ingest = ingest
         self.account = account
         self.token = token
+        self.act = act
         self.trace = trace
         self.isHead = isHead
         self.subject = subject
@@ -92,12 +96,24 @@ final class ExportCall: StreamHandler {
         guard ingest.authenticator.isValid(token) else {
             return fail(Problem(.unauthenticated, "Authorization: the token is valid no longer"))
         }
+        guard isRecorded else { return record() }
         if isHead, hasBegun { return stream.end() }
         if let progress { return ask(progress) }
         if let conversation = conversations.popFirst() { return ask(about: conversation) }
         if let listed, case .user(let user) = subject { return ask(for: user, after: listed) }
         begin()
         stream.end()
+    }
+
+    private func record() {
+        guard let act else { preconditionFailure("administrators export, and every export is recorded") }
+        isAsking = true
+        act.record { [self] problem in
+            isAsking = false
+            guard !isClosed else { return }
+            isRecorded = problem == nil
+            if let problem { fail(problem) } else { advance() }
+        }
     }
 
     private func writeLines() {
@@ -113,6 +129,7 @@ final class ExportCall: StreamHandler {
     private func begin() {
         guard !hasBegun else { return }
         hasBegun = true
+        act?.end(status: 200)
         stream?.begin(200, .lines)
         ingest.metrics.responded(200, after: .now - begun)
     }
@@ -126,6 +143,7 @@ final class ExportCall: StreamHandler {
         }
         hasBegun = true
         let status = Int(problem.code.status)
+        act?.end(status: status)
         let challenge = problem.code == .unauthenticated ? [Authenticator.tokenIsInvalid] : []
         stream.begin(status, .problem, headers: challenge + Refusal.retryHeaders(of: problem))
         ingest.metrics.responded(status, after: .now - begun)
@@ -355,7 +373,8 @@ extension IngestService {
             let subject: ExportCall.Subject =
                 route.call == .exportUser ? .user(try route.user()) : .conversation(try route.conversation())
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            return .streamed(ExportCall(self, account, token, trace, isHead: request.isHead, subject))
+            let act = try act(of: request, route)
+            return .streamed(ExportCall(self, account, token, act, trace, isHead: request.isHead, subject))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))
         }

@@ -19,6 +19,7 @@ final class ImportCall: StreamHandler {
     private unowned let ingest: IngestService
     private let account: UserAccount
     private let token: Identity
+    private let act: AuditedAct?
     private let trace: TraceContext?
     /// How long a service may be away before the lines that wait for it get 503: longer than another takes its place, and
     /// shorter than proxies wait for a server that says nothing.
@@ -35,12 +36,17 @@ final class ImportCall: StreamHandler {
     /// Whether no more of the body is taken, because the token is valid no longer.
     private var isStopped = false
     private var isClosed = false
+    /// Whether the import is in the audit log, so that it may begin.
+    private var isRecorded = false
 
-    init(_ ingest: IngestService, _ account: UserAccount, _ token: Identity, _ trace: TraceContext?, holding bytes: Int)
-    {
+    init(
+        _ ingest: IngestService, _ account: UserAccount, _ token: Identity, _ act: AuditedAct?, _ trace: TraceContext?,
+        holding bytes: Int
+    ) {
         self.ingest = ingest
         self.account = account
         self.token = token
+        self.act = act
         self.trace = trace
         patience = ingest.deadline * 6
         heldBytes = bytes
@@ -57,7 +63,15 @@ final class ImportCall: StreamHandler {
 
     // MARK: The client
 
-    func opened(_ stream: RequestStream) { self.stream = stream }
+    func opened(_ stream: RequestStream) {
+        self.stream = stream
+        guard let act else { preconditionFailure("administrators import, and every import is recorded") }
+        act.record { [self] problem in
+            guard !isClosed else { return }
+            isRecorded = problem == nil
+            if let problem { refuse(problem) } else { advance() }
+        }
+    }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         guard !isStopped else { return }
@@ -89,10 +103,16 @@ final class ImportCall: StreamHandler {
 
     private func advance() {
         guard !isClosed else { return }
+        guard isRecorded else {
+            if state.isFull { stream?.pause() }
+            return
+        }
         while let request = state.nextRequest() { send(request, since: .now) }
         writeResults()
         guard let stream else { return }
-        if state.isDone, isStopped { return refuse() }
+        if state.isDone, isStopped {
+            return refuse(Problem(.unauthenticated, "Authorization: the token is valid no longer"))
+        }
         if state.isDone, isBodyComplete { return end() }
         state.isFull || isStopped ? stream.pause() : stream.resume()
     }
@@ -111,6 +131,7 @@ final class ImportCall: StreamHandler {
     private func begin(_ status: Int = 200, _ type: ContentType = .lines, headers: [ResponseHeader] = []) {
         guard !hasBegun else { return }
         hasBegun = true
+        act?.end(status: status)
         stream?.begin(status, type, headers: headers)
         ingest.metrics.responded(status, after: .now - begun)
     }
@@ -120,15 +141,18 @@ final class ImportCall: StreamHandler {
         stream?.end()
     }
 
-    /// Ends the call of a token that is valid no longer. A response that has begun stays incomplete.
-    private func refuse() {
+    /// Ends the call. A response that has begun stays incomplete.
+    private func refuse(_ problem: Problem) {
+        isStopped = true
+        defer { stream = nil }
         guard !hasBegun else {
             stream?.abandon()
             return
         }
-        begin(401, .problem, headers: [Authenticator.tokenIsInvalid])
+        let challenge = problem.code == .unauthenticated ? [Authenticator.tokenIsInvalid] : []
+        begin(Int(problem.code.status), .problem, headers: challenge + Refusal.retryHeaders(of: problem))
         var body = ByteBuffer()
-        Problem(.unauthenticated, "Authorization: the token is valid no longer").writeJSON(to: &body)
+        problem.writeJSON(to: &body)
         stream?.write(body.bytes)
         stream?.end()
     }
@@ -177,13 +201,14 @@ extension IngestService {
     private var importBytes: Int { min(2 << 20, load.limit.bytes / 4) }
 
     /// Serves an import. Unlike other bodies, its body has no end that could be waited for.
-    func admitImport(_ request: Request) -> RequestAdmission {
+    func admitImport(_ request: Request, _ route: Route) -> RequestAdmission {
         do throws(Problem) {
             let account = try account(for: request, .importRecords, bodyBytes: 0)
             let token = try authenticator.token(of: request)
             guard load.hasRoom(arrivingBytes: importBytes) else { throw .processOverloaded }
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            return .streamed(ImportCall(self, account, token, trace, holding: importBytes))
+            let act = try act(of: request, route)
+            return .streamed(ImportCall(self, account, token, act, trace, holding: importBytes))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))
         }

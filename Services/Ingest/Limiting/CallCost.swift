@@ -61,6 +61,7 @@ extension Call {
         // A look-up in every slot.
         case .reports: CallCost(Slot.count, atOnce: 2)
         case .report, .resolveReport: CallCost()
+        case .acts: CallCost(perHundredItems: 2)
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)
         // Its pages take turns in the stores, so that others go first.
@@ -80,51 +81,11 @@ extension Call {
         }
     }
 
-    /// The call's name in the contract, if its cost is not 1.
-    private var pricedName: StaticString? {
-        switch self {
-        case .sendBatch: "sendMessages"
-        case .createConversation: "createConversation"
-        case .listConversations: "listConversations"
-        case .history: "readHistory"
-        case .pinnedMessages: "listPinnedMessages"
-        case .changes: "listChanges"
-        case .members: "listMembers"
-        case .bans: "listBans"
-        case .joinRequests: "listJoinRequests"
-        case .invitations: "listInvitations"
-        case .createInvitation: "createInvitation"
-        case .invitation: "readInvitation"
-        case .join: "joinConversation"
-        case .tapbacks: "listTapbacks"
-        case .messageReceipts: "listReceipts"
-        case .sync: "sync"
-        case .unreadTotal: "countUnread"
-        case .blocks: "listBlocks"
-        case .devices: "listDevices"
-        case .endDevice: "endDevice"
-        case .endOtherDevices: "endOtherDevices"
-        case .requests: "listRequests"
-        case .profiles: "readProfiles"
-        case .putProfile: "putProfile"
-        case .putDraft: "putDraft"
-        case .createReport: "createReport"
-        case .reports: "listReports"
-        case .search: "search"
-        case .digest: "readDigest"
-        case .importRecords: "importRecords"
-        case .exportConversation: "exportConversation"
-        case .exportUser: "exportUser"
-        default: nil
-        }
-    }
-
     /// `{"search":{"base":20,"atOnce":8},…}`
     static func writeCosts(to buffer: inout ByteBuffer) {
         buffer.beginObject()
-        for call in allCases {
-            guard let name = call.pricedName else { continue }
-            buffer.append(key: name)
+        for call in allCases where call.needsToken && call.cost != CallCost() {
+            buffer.append(key: call.name)
             buffer.beginObject()
             buffer.append(key: "base", json: call.cost.base)
             if call.cost.perHundredItems > 0 { buffer.append(key: "perHundredItems", json: call.cost.perHundredItems) }

@@ -23,6 +23,7 @@ enum Call: CaseIterable {
     case eraseUser, revokeTokens
     case suspension, suspend, liftSuspension
     case createReport, reports, report, resolveReport
+    case acts
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
@@ -34,7 +35,7 @@ enum Call: CaseIterable {
     var isForAdministrators: Bool {
         switch self {
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
-            .importRecords, .dropImport, .exportConversation, .exportUser:
+            .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             true
         default: false
         }
@@ -72,7 +73,7 @@ extension Call {
             .refused
         // An administrator is not suspended.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
-            .importRecords, .dropImport, .exportConversation, .exportUser:
+            .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             .open
         }
     }
@@ -148,6 +149,17 @@ struct Route {
         return device
     }
 
+    /// The conversation that the path names, be it by the code of an invitation.
+    var namedConversation: ConversationID? {
+        call == .join ? (try? code())?.conversation : try? conversation()
+    }
+
+    /// What else it names, as far as it may stand in a log: a code opens a group.
+    var namedTarget: String {
+        let text = call == .join ? nil : percentDecoded(itemText)
+        return text.flatMap { $0.utf8.count <= 255 ? $0 : nil } ?? ""
+    }
+
     private func uuid(_ text: UnsafeRawBufferPointer, _ requirement: String) throws(Problem) -> UUIDBytes {
         guard let uuid = UUIDBytes(text: text), uuid.isWellFormed else { throw Problem(.invalid, requirement) }
         return uuid
@@ -216,6 +228,7 @@ extension Route {
         if name == "profiles" { return get(method, Route(.profiles)) }
         if name == "profile" { return put(method, Route(.putProfile)) }
         if name == "settings" { return getOrPut(method, Route(.settings), Route(.putSettings)) }
+        if name == "audit" { return get(method, Route(.acts)) }
         if name == "reports" { return getOrPost(method, Route(.reports), Route(.createReport)) }
         if name == "import" { return post(method, Route(.importRecords)) }
         if name == "search" { return get(method, Route(.search)) }

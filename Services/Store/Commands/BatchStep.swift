@@ -54,6 +54,8 @@ enum BatchSteps {
         .noteDevice: NoteDevice.self,
         .suspendUser: SuspendUser.self,
         .expireMessages: ExpireMessages.self,
+        .recordAct: RecordAct.self,
+        .endAct: EndAct.self,
         .importRecords: ImportStep.self,
         .dropImport: DropImport.self,
     ]

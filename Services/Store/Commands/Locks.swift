@@ -23,6 +23,9 @@ struct Locks {
         keys.insert(WriteKey(user: nil, key: conversation.uuid))
     }
 
+    /// The audit log, whose numbers are to follow the order of commits. It has the place of the one id that nobody can choose.
+    mutating func insertAuditLog() { insert(idOf: ConversationID(.zero)) }
+
     /// A user whose erasure must not begin meanwhile.
     mutating func insert(user: UserID) { userSlots[user.slot, default: false] = userSlots[user.slot] == true }
 

@@ -33,7 +33,7 @@ final class Queries {
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
         + MediaStatements.queries + ProfileStatements.queries + InvitationStatements.all
-        + ReportStatements.all + JoinRequestStatements.all
+        + ReportStatements.all + JoinRequestStatements.all + [AuditStatements.page.untyped]
 
     let connection: QueryConnections
     let searching: Search
@@ -100,6 +100,7 @@ final class Queries {
         case .suspension: try prepare(suspension) { .user($0.user) }
         case .reports: try prepare(reports) { .user($0.administrator) }
         case .report: try prepare(report) { .user($0.head.reader) }
+        case .acts: try prepare(acts) { .user($0.administrator) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }
@@ -121,7 +122,7 @@ final class Queries {
             .eraseUser,
             .eraseStep,
             .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport,
-            .expireMessages:
+            .expireMessages, .recordAct, .endAct:
             preconditionFailure("commands go to the writer")
         }
     }

@@ -129,6 +129,8 @@ extension Reader {
         layout(NoteDevice(bob, DeviceID("phone")!)), layout(DevicesQuery(bob, current: DeviceID("phone"))),
         layout(RevocationsQuery(Slot(0xC5), after: 3)),
         layout(SuspendUser(bob, .readOnly, until: someTime, reason: "x")), layout(SuspensionQuery(bob)),
+        layout(RecordAct(message.uuid, by: bob, for: alice, call: "putMember", in: conversation, target: "carol")),
+        layout(EndAct(message.uuid, status: 204)), layout(ActsQuery(by: bob, after: 3, limit: 100)),
         layout(HeldSuspension(number: 7, bob, .out, until: someTime)),
         layout(
             ListedRevocation.suspension(HeldSuspension(number: 7, bob, .out)),
