@@ -24,6 +24,8 @@ extension SQLNames {
         .number("GroupPermissions.addMembers", GroupPermissions.Place.addMembers),
         .number("GroupPermissions.rename", GroupPermissions.Place.rename),
         .number("GroupPermissions.write", GroupPermissions.Place.write),
+        .number("GroupPermissions.mentionAll", GroupPermissions.Place.mentionAll),
+        .string("Mentions.everybody", Mentions.everybody),
         // Limits.
         .number("ContractLimits.pinnedConversations", ContractLimits.pinnedConversations),
         .number("ContractLimits.pinnedMessages", ContractLimits.pinnedMessages),
@@ -51,6 +53,7 @@ extension SQLNames {
         .number("PrivateTail.kept", PrivateTail.kept),
         .number("ConversationStatement.nearbyRows", ConversationStatement.nearbyRows),
         .number("UnreadStatement.limit", UnreadStatement.limit),
+        .number("UnreadStatement.mentioningRows", UnreadStatement.mentioningRows),
         .number("DigestStatement.pagePositions", DigestStatement.pagePositions),
         .number("SenderCountsStatement.latestRows", SenderCountsStatement.latestRows),
         .number("SearchBlock.positions", SearchBlock.positions),

@@ -211,3 +211,42 @@ def test_a_mention_is_offered_written_and_shown(people):
     expect(tab.message("there").locator(".mention")).to_have_text(f"@{bob.name}")
     expect(tab.button("Sent")).to_be_visible()
     assert alice.call("GET", f"/v1/conversations/{group}/messages")["messages"][-1]["mentions"] == [bob.name]
+
+
+def test_everybody_is_mentioned_by_who_may_and_sees_it_in_the_list(people):
+    alice, bob = people("alice", "bob")
+    group, other = alice.group("Mentions", bob), alice.group("Other", bob)
+    alice.say(other, "Nothing new")
+    his = bob.open().choose("Other")
+    tab = alice.open().choose("Mentions")
+    tab.field.press_sequentially("Hello @")
+    offered = tab.page.get_by_role("listbox", name="Members").get_by_role("option")
+    expect(offered).to_have_text([re.compile("^Everyone"), bob.name])
+    tab.page.keyboard.press("Enter")
+    expect(tab.field).to_have_value("Hello @all ")
+    tab.field.press_sequentially("there")
+    tab.button("Send").click()
+    expect(tab.message("there").locator(".mention")).to_have_text("@all")
+    expect(tab.message("there").locator(".failure")).to_have_count(0)
+    expect(his.option("Mentions")).to_have_attribute("aria-label", re.compile("1 unread, 1 unread mention,"))
+    alice.say(group, "You, too", mentions=[bob.name])
+    expect(his.option("Mentions")).to_have_attribute("aria-label", re.compile("2 unread, 2 unread mentions,"))
+    expect(his.option("Mentions").locator(".badge")).to_have_text(["@", "2"])
+    his.choose("Mentions")
+    expect(his.message("there").locator(".mention")).to_have_text("@all")
+    expect(his.option("Mentions").locator(".badge")).to_have_count(0)
+    # A member is not offered it, and writes it like anything else.
+    his.field.press_sequentially("@a")
+    expect(his.page.get_by_role("listbox", name="Members").get_by_role("option")).to_have_text([alice.name])
+    his.field.fill("@all by bob")
+    his.button("Send").click()
+    expect(tab.message("by bob")).to_be_visible()
+    expect(tab.message("by bob").locator(".mention")).to_have_count(0)
+    tab.button("Details of this conversation").click()
+    choice = tab.page.get_by_role("dialog", name="Details").get_by_label("Mention everyone")
+    expect(choice).to_have_value("admins")
+    choice.select_option("members")
+    his.field.press_sequentially("@a")
+    expect(his.page.get_by_role("listbox", name="Members").get_by_role("option")).to_have_text(
+        [re.compile("^Everyone"), alice.name]
+    )
