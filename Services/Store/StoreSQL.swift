@@ -141,6 +141,7 @@ extension SQLNames {
         .fragment("find_messages", PackageResources.find_messages_sql),
         .fragment("unindexed_texts", PackageResources.unindexed_texts_sql),
         .fragment("may_hold_words", PackageResources.may_hold_words_sql),
+        .fragment("may_mention_all", PackageResources.may_mention_all_sql),
         .fragment("holds_words", PackageResources.holds_words_sql),
         .fragment("is_as_of", PackageResources.is_as_of_sql),
         .fragment("unindexed", PackageResources.unindexed_sql),

@@ -114,7 +114,7 @@ package struct OutboxSender: Sendable {
                 messages.append(row)
                 bytes += row.size
                 // These may be refused where a text is not: what comes after them must not overtake them.
-                if row.isReply || row.fileCount > 0 {
+                if row.isReply || row.mentionsAll || row.fileCount > 0 {
                     open.remove(row.conversation!)
                 } else {
                     open.insert(row.conversation!)
@@ -254,6 +254,10 @@ extension OutboxRow {
 
     fileprivate var isReply: Bool {
         if case .send(_, .some, _, _, _, _) = write { true } else { false }
+    }
+
+    fileprivate var mentionsAll: Bool {
+        if case .send(_, _, _, _, _, true) = write { true } else { false }
     }
 
     fileprivate var lanes: [Lane] {
