@@ -165,7 +165,7 @@ def test_in_a_direct_conversation_nobody_does(anna, ben):
 def test_an_erasure_leaves_everybody_mentioned(system, anna, ben, carla, group, new_person):
     anna.send(group, "Hello @all", mentions=[carla.name], mentionsAll=True)
     backend = new_person("backend", adm=True)
-    assert erase(backend, carla.name)["mentions"] == 1
+    assert erase(backend, carla.name)["counts"]["mentions"] == 1
     shown = [message for message in history(ben, group) if message["kind"] == "text"][-1]
     assert (shown["mentions"], shown["mentionsAll"]) == ([], True)
     assert mentions(ben, group) == 1
