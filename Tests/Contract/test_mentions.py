@@ -76,7 +76,8 @@ def test_what_a_reader_does_not_see_does_not_mention_them(anna, ben, carla, dora
 def test_a_hundred_are_counted_and_the_badge_has_their_sum(anna, ben, new_person):
     reader = new_person("reader")
     groups = [anna.group(reader) for _ in range(2)]
-    texts = [{"conversationId": groups[0], "id": new_id(), "text": "You?", "mentions": [reader.name]} for _ in range(105)]
+    same = {"conversationId": groups[0], "text": "You?", "mentions": [reader.name]}
+    texts = [same | {"id": new_id()} for _ in range(105)]
     for part in (texts[:50], texts[50:100], texts[100:]):
         assert anna.post("/v1/messages:batch", {"messages": part}).status_code == 200
     anna.send(groups[1], "You, too", mentions=[reader.name])
