@@ -329,9 +329,9 @@ extension ChatScreen {
         }
     }
 
-    /// What is not every member's, and how long messages stay.
+    /// What is not as in most groups, and how long messages stay.
     private func permissionLine(_ conversation: Conversation) -> Line {
-        let restricted = GroupPermission.allCases.filter { conversation.permittedRoles($0) != .members }
+        let restricted = GroupPermission.allCases.filter { conversation.permittedRoles($0) != Permissions()[$0] }
         var parts = restricted.map { "\($0.title.lowercased()): \(conversation.permittedRoles($0).name)" }
         if let lifetime = conversation.messageLifetime {
             parts.append("messages disappear after \(LifetimeChoice.name(lifetime.seconds))")
@@ -664,6 +664,7 @@ extension GroupPermission {
         case .addMembers: "Add people"
         case .rename: "Change title"
         case .write: "Write"
+        case .mentionAll: "Mention all"
         }
     }
 }

@@ -141,13 +141,13 @@ extension ChatScreen {
         )
         var preview = Line(isMarked ? "▌" : " ", focus == .list ? .own : .dim)
         preview.append(self.preview(of: entry), entry.hasFailed ? .bad : isUnread ? .plain : .dim)
-        let badge =
-            isUnread
-            ? Line(
+        // Who is mentioned is meant, muted or not.
+        var right = isUnread && conversation.unreadMentions ?? 0 > 0 ? Line("@ ", .own) : Line()
+        if isUnread {
+            right.append(
                 " \(conversation.unreadCount > 0 ? counted(conversation.unreadCount) : "●") ",
                 isMuted ? .dim : .own.reversed)
-            : Line()
-        var right = badge
+        }
         right.append(" ")
         let second = Line.between(preview, right, width: listWidth)
         return [first, second].map {

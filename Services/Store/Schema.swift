@@ -54,6 +54,7 @@ enum Schema {
                 Migration(35, "index of pinned messages", sql: PackageResources._0035_pinned_messages_index_sql),
                 Migration(36, "lifetimes", sql: PackageResources._0036_lifetimes_sql),
                 Migration(37, "join requests", sql: PackageResources._0037_join_requests_sql),
+                Migration(38, "index of mentions", sql: PackageResources._0038_mentions_index_sql),
                 Migration(39, "audit log", sql: PackageResources._0039_audit_log_sql),
             ], publishing: Publications.store)
     }

@@ -20,7 +20,7 @@ def test_the_documented_example_is_a_conversation_that_could_be():
 def test_a_client_computes_the_digests_that_it_is_told(anna, ben):
     group = anna.group(ben)
     path = f"/v1/conversations/{group}"
-    message = anna.send(group, "Sunday,\nnine?", mentions=[ben.name])
+    message = anna.send(group, "Sunday,\nnine?", mentions=[ben.name], mentionsAll=True)  # which says nothing there
     ben.send(group, "Yes", replyTo=message["id"])
     ben.http.put(f"{path}/messages/{message['id']}/tapback", json={"kind": "🧗"})
     anna.http.patch(f"{path}/messages/{message['id']}", json={"text": "Sunday, ten?"})

@@ -132,9 +132,10 @@ def test_what_the_application_adds_is_for_any_message_of_a_batch(anna, ben, grou
 
 
 def test_null_is_the_same_as_leaving_a_field_out(anna, group):
-    message = anna.send(group, "Hello", replyTo=None, mentions=None, sentAt=None, attachments=None, extra=None)
+    nothing = dict.fromkeys(("replyTo", "mentions", "mentionsAll", "sentAt", "attachments", "extra"))
+    message = anna.send(group, "Hello", **nothing)
     assert (message["kind"], message["mentions"]) == ("text", [])
-    assert "extra" not in message
+    assert "extra" not in message and "mentionsAll" not in message
 
 
 WRONG = {
@@ -158,6 +159,9 @@ WRONG = {
     "mentions a name": {"mentions": "ben"},
     "a mention a number": {"mentions": [1]},
     "a mention with a space": {"mentions": ["ben b"]},
+    "a mention of everybody by a sign": {"mentions": ["*"]},
+    "mentionsAll a text": {"mentionsAll": "true"},
+    "mentionsAll a list": {"mentionsAll": []},
     "sentAt a number": {"sentAt": 1772902251},
     "sentAt without an offset": {"sentAt": "2026-03-07T17:04:11"},
     "sentAt a date": {"sentAt": "2026-03-07"},
@@ -227,7 +231,10 @@ def test_a_hundred_repetitions_at_once_are_one_message(anna, group):
     assert {answer.json()["seq"] for answer in answers} == {2}
 
 
-@pytest.mark.parametrize("change", [{"text": "Other"}, {"replyTo": None}, {"mentions": []}], ids=str)
+OTHER = [{"text": "Other"}, {"replyTo": None}, {"mentions": []}, {"mentionsAll": True}]
+
+
+@pytest.mark.parametrize("change", OTHER, ids=str)
 def test_other_content_under_the_same_id_is_a_conflict(anna, ben, group, change):
     body = {"id": new_id(), "text": "Answer", "replyTo": ben.send(group, "Question")["id"], "mentions": [ben.name]}
     assert send(anna, group, **body).status_code == 201

@@ -12,6 +12,8 @@ from test_sync import follow
 
 pytestmark = pytest.mark.usefixtures("asking")
 
+NOTHING_UNREAD = {"conversations": 0, "messages": 0, "mentions": 0, "more": False}
+
 
 def requests(person) -> dict[str, dict]:
     response = person.get("/v1/requests")
@@ -66,7 +68,7 @@ def test_a_request_is_listed_apart_and_read_and_told_once(anna, ben):
     assert waiting[group]["conversation"]["title"] == "Plans"
     assert waiting[pair]["conversation"]["lastMessage"]["text"] == "Hello"
     assert all(each["conversation"]["request"] for each in waiting.values())
-    assert listed(anna) == [] and anna.get("/v1/unread").json() == {"conversations": 0, "messages": 0, "more": False}
+    assert listed(anna) == [] and anna.get("/v1/unread").json() == NOTHING_UNREAD
     assert anna.get("/v1/search", params={"q": "hello"}).json()["results"] == []
     conversations, private, _ = follow(anna, cursor)
     assert conversations == {} and [(each["kind"], each["waiting"]) for each in private] == [("request", True)] * 2

@@ -48,6 +48,16 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
                     id: id, text: "say \"hi\" 🧗 ä\n", replyTo: other, mentions: "ben,a+b", sentAt: 1_772_903_051_250))
     }
 
+    @Test(
+        "everybody is mentioned before those who are named",
+        arguments: [
+            (#""mentionsAll":true"#, "*"), (#""mentionsAll":true,"mentions":["ben","a+b"]"#, "*,ben,a+b"),
+            (#""mentions":["ben"],"mentionsAll":false"#, "ben"), (#""mentionsAll":null"#, ""),
+        ])
+    func mentionsAll(fields: String, mentions: String) throws {
+        #expect(try message(#"{"id":"\#(id)","text":"x",\#(fields)}"#).mentions == mentions)
+    }
+
     @Test("a missing field, or null, has its default")
     func defaults() throws {
         let expected = Read(id: id, text: "x", replyTo: nil, mentions: "", sentAt: now.milliseconds)
@@ -71,6 +81,8 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             ("replyTo", #"{"id":"\#(id)","text":"x","replyTo":"00000000-0000-0000-0000-000000000000"}"#),
             ("mentions", #"{"id":"\#(id)","text":"x","mentions":"ben"}"#),
             ("mentions[1]", #"{"id":"\#(id)","text":"x","mentions":["ben","b n"]}"#),
+            ("mentions[0]", #"{"id":"\#(id)","text":"x","mentions":["*"]}"#),
+            ("mentionsAll", #"{"id":"\#(id)","text":"x","mentionsAll":"true"}"#),
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":1}"#),
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":"2026-02-29T00:00:00Z"}"#),
             ("sentAt", #"{"id":"\#(id)","text":"x","sentAt":"1969-12-31T23:59:59Z"}"#),
@@ -159,7 +171,7 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
     func damage(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var bytes = Array(
-            #"{"id":"\#(id)","text":"a\u00e4\n","replyTo":"\#(other)","mentions":["ben"],"sentAt":"2026-03-07T18:04:11Z"}"#
+            #"{"id":"\#(id)","text":"a\u00e4\n","replyTo":"\#(other)","mentions":["ben"],"mentionsAll":true,"sentAt":"2026-03-07T18:04:11Z"}"#
                 .utf8)
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

@@ -107,8 +107,8 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         arguments: [
             ("{}", GroupPermissions()), (#"{"write":"admins","rename":null,"7":7}"#, GroupPermissions(write: .admins)),
             (
-                #"{"rename":"owners","write":"members","addMembers":"admins"}"#,
-                GroupPermissions(addMembers: .admins, rename: .owners, write: .members)
+                #"{"rename":"owners","write":"members","addMembers":"admins","mentionAll":"owners"}"#,
+                GroupPermissions(addMembers: .admins, rename: .owners, write: .members, mentionAll: .owners)
             ),
         ])
     func permissions(json: String, permissions: GroupPermissions) throws {
@@ -119,7 +119,7 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         "permissions of no such name, or given twice, are refused",
         arguments: [
             "", "[]", #"{"write":"admin"}"#, #"{"write":7}"#, #"{"rename":true}"#,
-            #"{"addMembers":"members","addMembers":"members"}"#,
+            #"{"addMembers":"members","addMembers":"members"}"#, #"{"mentionAll":false}"#,
         ])
     func wrongPermissions(json: String) {
         #expect(throws: Problem.self) {

@@ -38,12 +38,13 @@ func refused(_ number: Int64, _ text: String = "much") -> TimelineRow {
 }
 
 func entry(
-    _ number: UInt64 = 1, title: String? = "Sunday", lastSeq: Int64 = 0, unread: Int = 0, readSeq: Int64 = 0,
-    kind: ConversationKind = .group, windows: [Window] = [Window(from: 1)]
+    _ number: UInt64 = 1, title: String? = "Sunday", lastSeq: Int64 = 0, unread: Int = 0, mentions: Int? = nil,
+    readSeq: Int64 = 0, kind: ConversationKind = .group, windows: [Window] = [Window(from: 1)]
 ) -> ListEntry {
     let conversation = Conversation(
         id: talkId(number), kind: kind, title: title, createdAt: at(0), lastSeq: lastSeq, lastActivityAt: at(0),
-        memberCount: 2, role: .member, windows: windows, unreadCount: unread, readSeq: readSeq)
+        memberCount: 2, role: .member, windows: windows, unreadCount: unread, unreadMentions: mentions,
+        readSeq: readSeq)
     return ListEntry(conversation: conversation)
 }
 

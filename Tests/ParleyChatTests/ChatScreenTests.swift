@@ -27,6 +27,16 @@ import Testing
         #expect(device.shows("Draft: not yet"))
     }
 
+    @Test("who is mentioned sees a sign beside what is unread, also where it is muted")
+    func mentions() {
+        var device = Device()
+        var muted = entry(3, title: "Work", unread: 120, mentions: 2)
+        muted.conversation.mutedUntil = .forever
+        device.apply(
+            .list([entry(1, unread: 3), entry(2, title: "Home", unread: 4, mentions: 1), muted], hasMore: false))
+        #expect(device.shows("@  4 ") && device.shows("@  99+ ") && !device.shows("@  3 "))
+    }
+
     @Test("moving in the list opens with Enter, and asks for more at its end")
     func moving() {
         var device = Device(rows: 12)

@@ -136,9 +136,13 @@ import Testing
         #expect(device.shows("change title: admins · write: owners"))
         device.press(.text("p"))
         #expect(device.shows("Who may do what") && device.shows("▌Add people     members"))
-        device.press(.enter, .down, .enter, .down, .down, .enter)
+        #expect(device.shows("Mention all    admins"))
+        device.press(.enter, .down, .enter, .down, .enter, .down, .down, .enter)
         #expect(
-            device.deeds() == [.permit(.addMembers, .admins), .permit(.rename, .owners), .permit(.write, .members)])
+            device.deeds() == [
+                .permit(.addMembers, .admins), .permit(.rename, .owners), .permit(.write, .members),
+                .permit(.mentionAll, .owners),
+            ])
         device.press(.escape)
         #expect(device.shows(" Members"))
     }

@@ -16,18 +16,23 @@ func key(_ number: UInt64) -> UUIDBytes { UUIDBytes(high: 3, low: number) }
 
 /// A conversation as the server tells it.
 func head(
-    lastSeq: Int64, windows: [Window] = [Window(from: 1)], unread: Int = 0, readSeq: Int64 = 0, memberCount: Int = 2
+    lastSeq: Int64, windows: [Window] = [Window(from: 1)], unread: Int = 0, mentions: Int? = nil, readSeq: Int64 = 0,
+    memberCount: Int = 2
 ) -> Conversation {
     Conversation(
         id: talk, kind: .group, title: "Sunday", createdAt: time(1_000), lastSeq: lastSeq,
         lastActivityAt: time(1_000 + lastSeq), memberCount: memberCount, role: .member, windows: windows,
-        unreadCount: unread, readSeq: readSeq)
+        unreadCount: unread, unreadMentions: mentions, readSeq: readSeq)
 }
 
-func message(_ seq: Int64, by sender: UserID = ben, text: String? = nil, changeSeq: Int64? = nil) -> Message {
+func message(
+    _ seq: Int64, by sender: UserID = ben, text: String? = nil, changeSeq: Int64? = nil, mentions: [UserID] = [],
+    mentionsAll: Bool = false
+) -> Message {
     Message(
         id: messageId(UInt64(seq)), conversationId: talk, seq: seq, changeSeq: changeSeq ?? seq, senderId: sender,
-        kind: .text, text: text ?? "text \(seq)", sentAt: time(seq), createdAt: time(1_000 + seq))
+        kind: .text, text: text ?? "text \(seq)", sentAt: time(seq), createdAt: time(1_000 + seq),
+        mentions: mentions, mentionsAll: mentionsAll)
 }
 
 func created(_ message: Message) -> Change {

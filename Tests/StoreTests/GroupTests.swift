@@ -78,6 +78,43 @@ import Wire
         }
     }
 
+    @Test(
+        "who may not mention everybody is refused, alone, in a run and beside attachments; what is repeated is answered"
+    )
+    @Reactor func mentioningAll() async throws {
+        try await withGroup { store in
+            let file = StoreUnderTest.File(name: "a.pdf")
+            let all = { @Sendable in Draft(mentions: "*,bob") }
+            func statuses(_ sender: String) async -> [UInt16] {
+                await store.send(all(), from: sender, to: conversation).map(\.status)
+                    + store.send(all(), Draft(mentions: "bob"), from: sender, to: conversation).map(\.status)
+                    + store.send(Draft(mentions: "*", files: [file]), from: sender, to: conversation).map(\.status)
+            }
+            let may: [UInt16] = [201, 201, 201, 201], mayNot: [UInt16] = [403, 403, 201, 403]
+            #expect(await statuses("alice") == may)
+            #expect(await statuses("bob") == may)
+            #expect(await statuses("carol") == mayNot)
+            let known = all()
+            for (permitted, bobs, carols) in [
+                (PermittedRoles.members, may, may), (.owners, mayNot, mayNot), (.admins, may, mayNot),
+            ] {
+                await permit(GroupPermissions(mentionAll: permitted), store)
+                #expect(await statuses("alice") == may)
+                #expect(await statuses("bob") == bobs)
+                #expect(await statuses("carol") == carols)
+                let again = await store.send(known, from: "carol", to: conversation)
+                #expect(again.map(\.status) == [permitted == .members ? 201 : 200], "\(permitted)")
+                #expect(
+                    again[0].field("mentionsAll") as? Bool == true && again[0].field("mentions") as? [String] == ["bob"]
+                )
+                // Nobody else's message has its permissions looked up for this.
+                #expect(try store.database.query("SELECT FROM store.early_deletions").isEmpty)
+            }
+            let rows = try store.database.query("SELECT permissions::int FROM store.conversations")
+            #expect(rows.map { $0[0] as Int32 } == [21], "as it was before anybody said anything")
+        }
+    }
+
     @Test("changing permissions reads and writes as much in a group of 10,000 as in one of three")
     @Reactor func large() async throws {
         try await withGroup { store in

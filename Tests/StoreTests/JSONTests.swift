@@ -36,6 +36,24 @@ private let start =
 private let end = #","tapbacks":[],"tapbackCounts":{},"mentions":["bob","carol"]"#
 
 @Suite struct MessageJSONTests {
+    @Test(
+        "whom a message mentions is told by name, and everybody by a field of its own",
+        arguments: [
+            ("", #""mentions":[]}"#), ("bob", #""mentions":["bob"]}"#), ("*", #""mentions":[],"mentionsAll":true}"#),
+            ("*,bob,carol", #""mentions":["bob","carol"],"mentionsAll":true}"#),
+        ])
+    func mentions(stored: String, told: String) {
+        withReply { message in
+            Array(stored.utf8).withUnsafeBytes { mentions in
+                var message = message
+                message.mentions = mentions
+                var buffer = ByteBuffer()
+                buffer.append(change: message)
+                #expect(String(decoding: buffer.bytes, as: UTF8.self).hasSuffix(told))
+            }
+        }
+    }
+
     @Test("a change refers to the parent barely and says nothing that depends on the reader")
     func change() {
         withReply { message in

@@ -187,6 +187,59 @@ struct UnreadTests {
         }
     }
 
+    // MARK: Mentions
+
+    @Test("mentions are counted among the latest that mention anybody, by an index, however many there are")
+    @Reactor func mentions() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        try begin(lastSeq: 60_000, store)
+        try insertMessages("SELECT n, 'alice', 1, false FROM generate_series(2, 60000) n", store)
+        func mentioned() async -> Int? {
+            await store.conversation(conversation, for: "bob")?.field("unreadMentions") as? Int
+        }
+        #expect(await mentioned() == nil)
+        try store.database.execute("UPDATE store.messages SET mentions = '{bob}' WHERE seq = 2")
+        #expect(await mentioned() == 1, "however far back it is")
+        try store.database.execute(
+            "UPDATE store.messages SET mentions = '{carol}' WHERE seq > 10000 AND seq % 2 = 0 OR seq BETWEEN 3 AND 200; ANALYZE"
+        )
+        #expect(await mentioned() == nil, "behind too many others")
+        #expect(await store.conversation(conversation, for: "carol")?.field("unreadMentions") as? Int == 100)
+        #expect(await store.conversation(conversation, for: "alice")?.field("unreadMentions") == nil)
+        let connection = try store.database.connect()
+        try connection.execute("SET plan_cache_mode = force_generic_plan")
+        let plan = try connection.query(UnreadStatement.mentions, prefix: "EXPLAIN ANALYZE ") {
+            UnreadStatement.set([(conversation, 1...60_000)], for: UserID("bob")!, of: $1, in: &$0)
+        }.map { $0[0] as String }
+        #expect(plan.contains { $0.contains("messages_mentioning") }, "\(plan)")
+        let rows = Self.rows(of: "messages", in: plan)
+        #expect(rows == UnreadStatement.mentioningRows, "\(plan)")
+        #expect(!plan.contains { $0.contains(" on memberships ") && !$0.contains("never executed") }, "\(plan)")
+    }
+
+    @Test("who is mentioned in more conversations than are looked at together is told of each")
+    @Reactor func manyMentions() async throws {
+        let store = try await StoreUnderTest()
+        defer { store.close() }
+        let ids = (0..<(2 * UnreadStatement.mentioningRanges + 3)).map { _ in ConversationID(.random) }
+        for (number, id) in ids.enumerated() {
+            _ = await store.create(id, by: "alice", with: ["bob"])
+            let drafts = (0...(number % 3)).map {
+                StoreUnderTest.Draft(mentions: $0 == 0 && number % 4 == 0 ? "*" : "bob")
+            }
+            for draft in drafts { _ = await store.send(draft, from: "alice", to: id) }
+        }
+        let query = ListConversations(reader: UserID("bob")!, limit: 100, before: .start)
+        let list = await store.ask(.listConversations, in: query.reader.slot, query)
+        let listed = try #require(list?.field("conversations") as? [[String: Any]])
+        let counts = Dictionary(
+            uniqueKeysWithValues: listed.map { ($0["id"] as! String, $0["unreadMentions"] as? Int) })
+        for (number, id) in ids.enumerated() {
+            #expect(counts[id.description] == 1 + number % 3, "conversation \(number)")
+        }
+    }
+
     // MARK: Exactness
 
     /// The counts as the contract defines them, row by row.
@@ -195,7 +248,10 @@ struct UnreadTests {
         SELECT (SELECT count(*)::int FROM (
                 SELECT FROM visible m WHERE m.sender_id <> 'bob' AND m.kind <> 3 AND m.deleted_at IS NULL
                   AND m.seq > coalesce((SELECT read_seq FROM receipt.horizons WHERE \(isHere) AND user_id = 'bob'), 0) LIMIT 100
-            ) u), (SELECT coalesce(max(seq), 0) FROM visible)
+            ) u), (SELECT coalesce(max(seq), 0) FROM visible),
+            (SELECT least(count(*), 100)::int FROM visible m
+             WHERE m.sender_id <> 'bob' AND m.deleted_at IS NULL AND (m.mentions @> '{bob}' OR m.mentions @> '{*}')
+               AND m.seq > coalesce((SELECT read_seq FROM receipt.horizons WHERE \(isHere) AND user_id = 'bob'), 0))
         FROM (SELECT) one
         """
     }
@@ -218,6 +274,7 @@ struct UnreadTests {
         let page = try #require(await store.conversation(conversation, for: "bob"))
         #expect(page.field("unreadCount") as? Int == Int(expected[0] as Int32), "\(note)")
         #expect(page.field("lastMessage", "seq") as? Int ?? 0 == Int(expected[1] as Int64), "\(note)")
+        #expect(page.field("unreadMentions") as? Int ?? 0 == Int(expected[2] as Int32), "\(note)")
     }
 
     /// Uses stretches of a conversation in which one thing is the rule, with a few exceptions.
@@ -238,6 +295,12 @@ struct UnreadTests {
                       generate_series(2, \(lastSeq)) n) m
             WHERE rule <> 3 OR r < 0.01
             """, store)
+        // Fewer than are looked at, of all kinds.
+        try store.database.execute(
+            """
+            UPDATE store.messages SET mentions = (ARRAY['{bob}', '{*}', '{carol,bob}', '{carol}', '{*,bob}'])[1 + seq % 5]::text[]
+            WHERE \(isHere) AND kind <> 3 AND seq % 37 = 0
+            """)
         var random = SeededRandom(seed: seed)
         var cuts = (0..<6).map { _ in Int64.random(in: 1...lastSeq, using: &random) }.sorted()
         if seed % 2 == 0 { cuts[5] = lastSeq + 1 }

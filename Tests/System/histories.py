@@ -220,6 +220,8 @@ class History:
         files = await self.some_files(actor)
         body = {"id": id, "text": self.text(), "mentions": mentions} | ({"replyTo": parent.id} if parent else {})
         if self.random.random() < 0.2:
+            body["mentionsAll"] = self.random.random() < 0.8
+        if self.random.random() < 0.2:
             body["extra"] = self.random.choice(({}, {"label": self.words(), "n": [1, None]}))
         if files:
             body["attachments"] = [{"id": file.id} for file in files]
@@ -227,7 +229,8 @@ class History:
         answer = await actor.request("POST", conversation.path + "/messages", body)
         is_wrong = parent is not None and not self.may_reply(conversation, actor, parent)
         may_write = conversation.world.may(actor.name, "write")
-        if is_wrong or not may_write:
+        may_mention = not body.get("mentionsAll") or conversation.world.may_mention_all(actor.name)
+        if is_wrong or not may_write or not may_mention:
             # What carries files is looked at before who may write.
             assert answer.status == (422 if is_wrong and (may_write or files) else 403), answer
             for file in files:
@@ -282,6 +285,7 @@ class History:
             conversation, "message.created", actor, id=body["id"], text=body.get("text", ""),
             replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
             sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
+            mentionsAll=body.get("mentionsAll", False),
         )  # fmt: skip
         for file in files:
             file.messages.append((conversation, body["id"]))
@@ -765,13 +769,16 @@ class History:
     async def permit(self, conversation: Conversation, actor: User):
         """The owner decides what is open to whom, and mostly it is open to all."""
         world = conversation.world
-        what, who = self.random.choice(sorted(world.permissions)), self.random.choice(["members", *PERMITTED])
+        what = self.random.choice(("addMembers", "mentionAll", "rename", "write"))
+        who = self.random.choice(["members", *PERMITTED])
         if conversation.kind == "direct":
             return
         if world.roles[actor.name] != "owner":
             return await self.refused(actor, conversation, "PUT", "/permissions", {what: who})
         await self.keyed(actor, conversation, "PUT", "/permissions", {what: who}, Knowledge.conversation)
         permissions = world.permissions | {what: who}
+        if permissions.get("mentionAll") == "admins":
+            del permissions["mentionAll"]  # by default
         if permissions != world.permissions:
             await self.happened(conversation, "permissions.changed", actor, permissions=permissions)
 

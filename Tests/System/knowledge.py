@@ -55,6 +55,10 @@ class Message:
     """Position, user and time."""
     is_over: bool = False
     """Deleted because its time was over."""
+    mentions_all: bool = False
+
+    def mentions_user(self, user: str) -> bool:
+        return self.sender != user and (self.mentions_all or user in self.mentions)
 
 
 class World:
@@ -142,7 +146,10 @@ class World:
         self.title = fact.about["title"]
 
     def may(self, user: str, what: str) -> bool:
-        return self.roles[user] in PERMITTED[self.permissions[what]]
+        return self.roles[user] in PERMITTED[self.permissions.get(what, "admins")]
+
+    def may_mention_all(self, user: str) -> bool:
+        return self.kind == "group" and self.may(user, "mentionAll")
 
     def _permissions_changed(self, fact: Fact):
         self.permissions = dict(fact.about["permissions"])
@@ -234,6 +241,7 @@ class World:
             about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
+            mentions_all=about.get("mentionsAll", False),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -246,7 +254,7 @@ class World:
     def _message_deleted(self, fact: Fact):
         message = self._touched(fact)
         message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
-        message.is_over = fact.about.get("isOver", False)
+        message.is_over, message.mentions_all = fact.about.get("isOver", False), False
 
     def _message_pinned(self, fact: Fact):
         self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
@@ -414,7 +422,7 @@ class Knowledge:
             message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
-                message.is_over = now.is_over
+                message.is_over, message.mentions_all = now.is_over, False
                 message.texts = message.texts[:1]  # which of the edits came before is not known any more
         return world
 
@@ -489,6 +497,7 @@ class Knowledge:
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
             | ({"expired": True} if message.is_over else {})
+            | ({"mentionsAll": True} if message.mentions_all else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
@@ -576,6 +585,7 @@ class Knowledge:
             if message.sender != self.reader and message.kind != "system" and not message.deleted_at
             and message.seq > read
         ]  # fmt: skip
+        mentions = sum(message.mentions_user(self.reader) for message in unread)
         return (
             {
                 "id": world.id,
@@ -594,6 +604,7 @@ class Knowledge:
                 "readSeq": read,
                 "deliveredSeq": self.now.horizon(self.reader, "delivered"),
             }
+            | ({"unreadMentions": mentions} if mentions else {})
             | ({"title": world.title} if world.title else {})
             | ({"lastMessage": self.message(visible[-1])} if visible else {})
             | self.marks(visible, read)

@@ -304,7 +304,10 @@ class Reader:
             some for some in expected if "archived" not in some and some.get("mutedUntil") != FOR_EVER
             and (some["unreadCount"] or "markedUnread" in some)
         ]  # fmt: skip
-        total = {"conversations": len(counted), "messages": sum(some["unreadCount"] for some in counted), "more": False}
+        total = {
+            "conversations": len(counted), "messages": sum(some["unreadCount"] for some in counted),
+            "mentions": sum(some.get("unreadMentions", 0) for some in counted), "more": False,
+        }  # fmt: skip
         expect_equal(await self.user.get("/v1/unread"), total, f"badge for {self.user.name}")
         synchronised = await self.user.get("/v1/sync")
         assert not synchronised["more"] and synchronised["private"] == []

@@ -715,6 +715,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
             .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
             .putMember(bob, .admin), .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
+            .setPermissions(GroupPermissions(mentionAll: .admins)),
+            .setPermissions(GroupPermissions(mentionAll: .members)),
             .setPermissions(.byDefault), .setLifetime(seconds: 86_400), .liftBan(bob),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: conversation.uuid)),
             .createInvitation(

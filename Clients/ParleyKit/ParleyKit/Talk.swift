@@ -85,13 +85,17 @@ public struct Talk: Sendable, Identifiable {
 
     /// Sends a message. Messages of a conversation arrive in the order of writing.
     ///
-    /// - Parameter extra: the application's own fields, at most 4 KiB as JSON. The text is what they are to a client that does
-    ///   not know them.
+    /// - Parameters:
+    ///   - mentionsAll: mentions everybody in a group, where its permissions let the user (`Conversation.mayMentionAll`).
+    ///   - extra: the application's own fields, at most 4 KiB as JSON. The text is what they are to a client that does
+    ///     not know them.
     @discardableResult
     public func send(
-        _ text: String, replyTo parent: MessageID? = nil, mentions: [UserID] = [], extra: [String: JSONValue]? = nil
+        _ text: String, replyTo parent: MessageID? = nil, mentions: [UserID] = [], mentionsAll: Bool = false,
+        extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
-        try await engine.send(text, replyTo: parent, mentions: mentions, extra: extra, in: id)
+        try await engine.send(
+            text, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, in: id)
     }
 
     /// Sends files, with a text or without. They are copied before this returns, so that the originals may vanish; they are
@@ -100,9 +104,11 @@ public struct Talk: Sendable, Identifiable {
     @discardableResult
     public func send(
         _ text: String? = nil, attachments: [LocalFile], replyTo parent: MessageID? = nil, mentions: [UserID] = [],
-        extra: [String: JSONValue]? = nil
+        mentionsAll: Bool = false, extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
-        try await engine.send(text ?? "", attachments, replyTo: parent, mentions: mentions, extra: extra, in: id)
+        try await engine.send(
+            text ?? "", attachments, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, in: id
+        )
     }
 
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.

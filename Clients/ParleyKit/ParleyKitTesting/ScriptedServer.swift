@@ -190,12 +190,14 @@ package struct ScriptedServer: Sendable {
             $0.senderId != user && ($0.kind == .text || $0.kind == .reply) && !$0.deletedForEveryone
                 && $0.seq > max(read, cleared)
         }
+        let mentions = unread.count { $0.mentions(user) }
         return Conversation(
             id: id, kind: room.kind,
             title: log.last { $0.kind == .conversationRenamed || $0.kind == .conversationCreated }?.title,
             createdAt: room.createdAt, lastSeq: last, lastActivityAt: log.last!.at, lastMessage: visible.last,
             memberCount: memberCount(room, at: last), role: room.roles[user] ?? .member, windows: windows,
-            clearedSeq: cleared, unreadCount: min(100, unread.count), readSeq: read,
+            clearedSeq: cleared, unreadCount: min(100, unread.count),
+            unreadMentions: mentions > 0 ? min(100, mentions) : nil, readSeq: read,
             deliveredSeq: room.deliveredSeq[user] ?? 0, mutedUntil: marks.mutedUntil, pinOrder: marks.pinOrder,
             archivedSeq: marks.archivedSeq, markedUnread: marks.unreadSeq.map { $0 >= read } == true ? true : nil,
             draft: accounts[user]?.drafts[id], request: isAsked(user, id) ? true : nil,
@@ -459,6 +461,8 @@ extension ScriptedServer {
         let room = rooms[id]!
         let role = Open.known(room.roles[user] ?? .member)
         return switch write {
+        case .send(_, _, _, _, _, true):
+            room.kind == .group && room.permissions.write.include(role) && room.permissions[.mentionAll].include(role)
         case .send, .edit, .pinMessage: room.permissions.write.include(role)
         case .rename: room.permissions.rename.include(role)
         case .putMember(_, .some), .permissions: role == .owner
@@ -475,7 +479,7 @@ extension ScriptedServer {
     private mutating func send(
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
-        guard case .send(let text, let parent, let mentions, let sentAt, let extra) = row.write,
+        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = row.write,
             let message = row.message
         else {
             preconditionFailure("a send names its message")
@@ -508,7 +512,8 @@ extension ScriptedServer {
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
             kind: parent == nil ? .text : .reply, text: text.isEmpty ? nil : text, sentAt: sentAt, createdAt: now,
-            replyTo: reference, mentions: mentions, attachments: attachments, extra: extra)
+            replyTo: reference, mentions: mentions, mentionsAll: all ?? false,
+            attachments: attachments, extra: extra)
         rooms[id]!.messages[message] = [stored]
         announce(seq, of: id)
         return .success(.message(stored))
@@ -699,6 +704,7 @@ extension ScriptedServer {
         permissions.addMembers = new.addMembers ?? permissions.addMembers
         permissions.rename = new.rename ?? permissions.rename
         permissions.write = new.write ?? permissions.write
+        if let roles = new.mentionAll { permissions.mentionAll = roles == .admins ? nil : roles }
         guard permissions != rooms[id]!.permissions else { return }
         clock += 1
         rooms[id]!.permissions = permissions
@@ -947,6 +953,7 @@ extension Message {
         tapbacks = []
         tapbackCounts = [:]
         mentions = []
+        mentionsAll = false
     }
 
     fileprivate mutating func set(_ kind: TapbackKind?, of user: UserID) {

@@ -189,14 +189,15 @@ extension OutboxCall {
 
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
-        guard let message, case .send(let text, let parent, let mentions, let sentAt, let extra) = write else {
+        guard let message, case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = write else {
             return nil
         }
         let attachments = files.compactMap { $0.mediaId.map(RequestBody.AttachmentReference.init) }
         return .init(
             id: message, text: text.isEmpty && !attachments.isEmpty ? nil : text,
             attachments: attachments.isEmpty ? nil : attachments, replyTo: parent,
-            mentions: mentions.isEmpty ? nil : mentions, extra: extra, sentAt: sentAt)
+            mentions: mentions.isEmpty ? nil : mentions, mentionsAll: all == true ? true : nil, extra: extra,
+            sentAt: sentAt)
     }
 
     fileprivate var form: HTTPForm {

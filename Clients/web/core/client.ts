@@ -241,6 +241,8 @@ export interface ParleyOptions {
 export interface SendOptions {
   replyTo?: MessageId;
   mentions?: UserId[];
+  /** Everybody, where the user may. */
+  mentionsAll?: boolean;
   /** With them the text may be empty. */
   files?: NewFile[];
   /** The application's own, at most 4 KiB as JSON. The text is what it is to a client that does not know it. */

@@ -208,7 +208,7 @@ export class FakeClient implements ParleyClient {
   }
 
   read(id: string) {
-    this.talks.get(id)!.conversation.unreadCount = 0;
+    Object.assign(this.talks.get(id)!.conversation, { unreadCount: 0, unreadMentions: undefined });
     return this.done();
   }
 

@@ -72,7 +72,7 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
-  const { text, replyTo, mentions, sentAt, files, extra } = write;
+  const { text, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
   // Beside files there may be no text, but none that is empty.
   return {
@@ -80,6 +80,7 @@ function newMessage({ messageId: id, write }: NewWrite) {
     text: text || undefined,
     replyTo,
     mentions: mentions.length ? mentions : undefined,
+    mentionsAll,
     sentAt,
     attachments,
     extra,

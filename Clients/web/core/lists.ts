@@ -72,7 +72,7 @@ function conversationOf(head: ConversationRecord): Conversation {
     deliveredSeq,
   }];
   const about = { memberCount, role, permissions, messageLifetime, windows };
-  return { ...fields, ...positions, ...about, unreadCount: head.unread ?? 0 };
+  return { ...fields, ...positions, ...about, unreadCount: head.unread ?? 0, unreadMentions: head.mentions };
 }
 
 async function lastShown(rows: Reading, head: ConversationRecord, account: Account): Promise<Message | undefined> {

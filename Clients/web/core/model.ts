@@ -29,6 +29,8 @@ export interface Message {
   tapbacks: Tapback[];
   tapbackCounts: Record<string, number>;
   mentions: UserId[];
+  /** It mentions everybody. */
+  mentionsAll?: true;
   /** In the sender's order; then `text` may be null. */
   attachments?: Attachment[];
   /** The application's own. */
@@ -110,6 +112,8 @@ export interface Conversation {
   windows: Window[];
   clearedSeq: number;
   unreadCount: number;
+  /** Those of them that mention the user, up to 100. Absent: none. */
+  unreadMentions?: number;
   readSeq: number;
   deliveredSeq: number;
   /** The end of the user's mute, which may have passed. */
@@ -123,7 +127,7 @@ export interface Conversation {
   draft?: KeptDraft;
   /** The user is asked about it, reads it, and is no member. */
   request?: true;
-  /** Absent where every member may do all of it, and for former members. */
+  /** Absent where everything is as by default, and for former members. */
   permissions?: Permissions;
   /** How long new messages stay. Absent: until somebody deletes them, and for former members. */
   messageLifetime?: MessageLifetime;
@@ -131,8 +135,9 @@ export interface Conversation {
 
 /** Who may do something in a group: the name of the lowest role that may. */
 export type Permitted = "members" | "admins" | "owners" | string;
-export type Permission = "write" | "addMembers" | "rename";
-export type Permissions = Record<Permission, Permitted>;
+export type Permission = "write" | "addMembers" | "rename" | "mentionAll";
+/** Everybody is mentioned by admins and owners where it does not say by whom. */
+export type Permissions = Record<Exclude<Permission, "mentionAll">, Permitted> & { mentionAll?: Permitted };
 
 /** How long messages stay that were sent behind a position. */
 export interface MessageLifetime {

@@ -7,7 +7,7 @@ const everyone: Permissions = { write: "members", addMembers: "members", rename:
 
 /** Who may do it. */
 export function permittedIn({ conversation: { permissions } }: ConversationRow, permission: Permission): Permitted {
-  return (permissions ?? everyone)[permission];
+  return (permissions ?? everyone)[permission] ?? "admins";
 }
 
 /** Whether the user may do it now. What a later version of the server permits to others is left to owners. */
@@ -17,11 +17,12 @@ export function may(row: ConversationRow, permission: Permission): boolean {
   return row.isMember && (permitted === "members" || role === "owner" || permitted === "admins" && role === "admin");
 }
 
-/** As the server tells them: nothing where every member may do all of it. */
+/** As the server tells them: nothing where everything is as by default. */
 export function restricting(
   permissions: Permissions | undefined,
   changes: Partial<Permissions> = {},
 ): Permissions | undefined {
-  const all = { ...everyone, ...permissions, ...changes };
-  return Object.values(all).every((permitted) => permitted === "members") ? undefined : all;
+  const { mentionAll = "admins", ...others } = { ...everyone, ...permissions, ...changes };
+  if (mentionAll !== "admins") return { ...others, mentionAll };
+  return Object.values(others).every((permitted) => permitted === "members") ? undefined : others;
 }

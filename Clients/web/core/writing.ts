@@ -50,9 +50,11 @@ export class Writing {
 
   private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
     const { replyTo, mentions = [], files = [], extra } = options;
+    const mentionsAll = options.mentionsAll || undefined;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    await this.enqueue({ kind: "send", text, replyTo, mentions, sentAt, files: kept, extra }, id, messageId);
+    const sent = { text, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
+    await this.enqueue({ kind: "send", ...sent }, id, messageId);
     return messageId;
   }
 

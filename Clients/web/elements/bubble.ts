@@ -4,7 +4,7 @@ import { Attachments } from "./attachments.ts";
 import { avatar } from "./avatar.ts";
 import { arrange, type Child, iconOf, make, nodesOf, on, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
-import { isLong, isOnlyEmoji, textNodes } from "./text.ts";
+import { everybody, isLong, isOnlyEmoji, textNodes } from "./text.ts";
 import { eventText, plain, refusalText, signOf, spokenText, timeText, wholeTime } from "./words.ts";
 
 /** What a bubble can ask for. */
@@ -106,7 +106,8 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
     return make("div.bubble", make("div.text", "Message deleted"));
   }
   const text = message.text ?? "";
-  const body = make("div.text", { dir: "auto" }, ...textNodes(text, message.mentions, context.client.names));
+  const mentions = message.mentionsAll ? [...message.mentions, everybody] : message.mentions;
+  const body = make("div.text", { dir: "auto" }, ...textNodes(text, mentions, context.client.names));
   const node = kept(line, "bubble", row, (node) => [
     !!message.attachments?.length && files(row, node, context),
     (text || !message.attachments?.length) && body,

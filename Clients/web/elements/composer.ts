@@ -5,7 +5,7 @@ import { ChosenFiles } from "./chosen-files.ts";
 import { Endings, gathered, iconButton, iconOf, make, on, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
 import { canRecord, VoiceRecorder } from "./recorder.ts";
-import { mentionsIn } from "./text.ts";
+import { everybody, mentionsIn } from "./text.ts";
 import { previewOf } from "./words.ts";
 
 /** What the composer needs of the conversation it stands in. */
@@ -13,6 +13,7 @@ export interface ComposerHost {
   /** The last of one's own messages that may be edited. */
   lastOwn(): TimelineRow | undefined;
   members(): UserId[];
+  mayMentionAll(): boolean;
   sent(): void;
   /** A message, if it is among those shown once they are. */
   rowOf(id: MessageId): Promise<TimelineRow | undefined>;
@@ -67,7 +68,10 @@ export class Composer extends HTMLElement {
     [this.#client, this.#id, this.#host] = [client, id, host];
     this.#mentions = new Mentions(
       this.#field,
-      () => host.members().filter((member) => member !== client.userId.value),
+      () => [
+        ...this.#mayMentionAll() ? [everybody] : [],
+        ...host.members().filter((member) => member !== client.userId.value),
+      ],
       client.names,
     );
     this.append(
@@ -102,6 +106,11 @@ export class Composer extends HTMLElement {
     const left = leftFiles.get(this.#client) ?? new Map<ConversationId, NewFile[]>();
     leftFiles.set(this.#client, left.set(this.#id, this.#files.files));
     this.#files.clear();
+  }
+
+  /** Not where a member has that name: then they are meant. */
+  #mayMentionAll(): boolean {
+    return this.#host.mayMentionAll() && !this.#host.members().includes(everybody);
   }
 
   /** More of them are known: one may be being written. */
@@ -230,7 +239,12 @@ export class Composer extends HTMLElement {
       return;
     }
     const files = this.#files.files;
-    const options = { replyTo: this.#replyTo ?? undefined, mentions: mentionsIn(text, this.#host.members()), files };
+    const options = {
+      replyTo: this.#replyTo ?? undefined,
+      mentions: mentionsIn(text, this.#host.members()),
+      mentionsAll: this.#mayMentionAll() && mentionsIn(text, [everybody]).length > 0,
+      files,
+    };
     this.#replyTo = null;
     this.#files.clear();
     this.#bar.hidden = true;

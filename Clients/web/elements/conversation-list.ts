@@ -186,6 +186,7 @@ export class Conversations extends HTMLElement {
     const title = titleOf(row, names);
     const unread = row.conversation.unreadCount;
     const isUnread = unread > 0 || row.conversation.markedUnread;
+    const mentions = row.conversation.unreadMentions;
     const isPinned = row.conversation.pinOrder !== undefined;
     const time = row.preview?.createdAt ?? row.conversation.lastActivityAt;
     set(node, {
@@ -193,6 +194,7 @@ export class Conversations extends HTMLElement {
       "aria-label": [
         title,
         unread ? `${unread} unread` : isUnread ? "marked as unread" : "",
+        mentions ? `${mentions} unread mention${mentions > 1 ? "s" : ""}` : "",
         isPinned ? "pinned" : "",
         row.isMuted ? "muted" : "",
         row.isBlocked ? "blocked" : "",
@@ -225,6 +227,8 @@ export class Conversations extends HTMLElement {
         make(
           "div.bottom",
           this.#preview(row),
+          // Whoever is mentioned is meant, muted or not.
+          !!mentions && make("span.badge.at", "@"),
           ...(isUnread ? [make("span.badge", unread >= 100 ? "99+" : unread ? String(unread) : "●")] : []),
         ),
       ),

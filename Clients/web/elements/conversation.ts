@@ -61,6 +61,8 @@ export class ConversationView extends HTMLElement {
     this.#composer.open(client, id, {
       lastOwn: () => this.#editable(this.#timeline.lastOwn()),
       members: () => this.#memberIds,
+      mayMentionAll: () =>
+        this.#row?.conversation.kind === "group" && may(this.#row, "write") && may(this.#row, "mentionAll"),
       sent: () => this.#timeline.jumpToLatest(),
       rowOf: (message) => this.#timeline.loaded.then(() => this.#timeline.row(message)),
       leaveUpwards: () => this.#timeline.focusMessage(),

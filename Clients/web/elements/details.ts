@@ -173,6 +173,7 @@ export function openDetails(
       choice("write", "Write messages"),
       choice("addMembers", "Add people"),
       choice("rename", "Change the name"),
+      choice("mentionAll", "Mention everyone"),
     );
   }
 

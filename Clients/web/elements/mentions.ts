@@ -1,6 +1,7 @@
 import type { UserNames } from "../core/client.ts";
 import type { UserId } from "../core/model.ts";
 import { make, on, set } from "./dom.ts";
+import { everybody } from "./text.ts";
 
 const shownAtMost = 8;
 
@@ -63,8 +64,9 @@ export class Mentions {
     const written = this.#written();
     if (written === undefined) return this.#hide();
     const fits = (text: string) => text.toLowerCase().startsWith(written);
+    const known = (user: UserId) => user === everybody ? "Everyone" : this.#names.known(user) ?? "";
     // Of all members only those who are offered are shown: nobody is asked for the names of the others.
-    this.#offered = this.#members().filter((user) => fits(user) || fits(this.#names.known(user) ?? "")).slice(
+    this.#offered = this.#members().filter((user) => fits(user) || fits(known(user))).slice(
       0,
       shownAtMost,
     );
@@ -76,7 +78,7 @@ export class Mentions {
   }
 
   #option(user: UserId, index: number): HTMLElement {
-    const name = this.#names.of(user);
+    const name = user === everybody ? "Everyone" : this.#names.of(user);
     const id = name !== user && make("span.id", user);
     const option = make("div", { role: "option", id: `mention-${index}` }, make("bdi", name), id);
     on(option, "pointerdown", (event) => {

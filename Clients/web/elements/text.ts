@@ -33,7 +33,7 @@ function withMentions(text: string, mentions: UserId[], names: UserNames): Node[
   const pieces = text.split(patternOf(mentions));
   return pieces.filter((piece) => piece).map((piece) =>
     pieces.length > 1 && piece.startsWith("@") && mentions.includes(piece.slice(1))
-      ? make("b.mention", { title: piece }, make("bdi", `@${names.of(piece.slice(1))}`))
+      ? make("b.mention", { title: piece }, make("bdi", piece === atAll ? piece : `@${names.of(piece.slice(1))}`))
       : document.createTextNode(piece)
   );
 }
@@ -47,6 +47,10 @@ export function patternOf(mentions: UserId[]): RegExp {
 function escaped(name: string): string {
   return name.replace(/[.+]/g, "\\$&");
 }
+
+/** What stands in a text for everybody, unless a member is called so. */
+export const everybody = "all";
+const atAll = `@${everybody}`;
 
 /** The members that a text names by `@`. */
 export function mentionsIn(text: string, members: UserId[]): UserId[] {

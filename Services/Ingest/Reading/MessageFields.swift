@@ -3,7 +3,7 @@ import JSON
 import Models
 import Wire
 
-/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, extra?, sentAt?}`, in a
+/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, mentionsAll?, extra?, sentAt?}`, in a
 /// batch with `conversationId`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
@@ -41,7 +41,7 @@ struct MessageFields {
         extra = try Self.checked(extra: fields.extra)
         conversation = fields.conversation
         replyTo = fields.replyTo
-        mentions = Self.joined(fields.mentions)
+        mentions = Self.joined(fields.mentions, everybody: fields.mentionsAll)
         sentAt = fields.sentAt ?? now
     }
 
@@ -87,11 +87,12 @@ struct MessageFields {
         }
     }
 
-    /// The names in their order, without repetitions, separated by commas.
-    private static func joined(_ users: [UserID]) -> [UInt8] {
-        if users.isEmpty { return [] }
+    /// The names in their order, without repetitions, as `Mentions` has them.
+    private static func joined(_ users: [UserID], everybody: Bool) -> [UInt8] {
+        if users.isEmpty && !everybody { return [] }
         var seen: Set<UserID> = []
-        return Array(users.filter { seen.insert($0).inserted }.map(\.name).joined(separator: ",").utf8)
+        let names = users.filter { seen.insert($0).inserted }.map(\.name)
+        return Array(((everybody ? [Mentions.everybody] : []) + names).joined(separator: ",").utf8)
     }
 
     /// The fields in any order, each well-formed.
@@ -102,11 +103,12 @@ struct MessageFields {
         var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
+        var mentionsAll = false
         var extra: UnsafeRawBufferPointer?
         var sentAt: Timestamp?
 
         private static let keys: JSONKeys = [
-            "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra",
+            "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra", "mentionsAll",
         ]
 
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
@@ -124,6 +126,7 @@ struct MessageFields {
             case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()
+            case "mentionsAll": mentionsAll = try reader.consumeNull() ? false : try reader.bool()
             case "sentAt": sentAt = try reader.consumeNull() ? nil : try reader.timeForDisplay()
             case "extra": extra = try reader.consumeNull() ? nil : try reader.encodedObject()
             case "attachments": attachments = try reader.consumeNull() ? [] : try reader.attachments()

@@ -156,6 +156,8 @@ enum SendVerdict: Int16, PostgresEnum {
     case fileIsMissing = 7
     /// By the group's permissions.
     case mayNotWrite = 8
+    /// Everybody; the same.
+    case mayNotMentionAll = 9
 
     fileprivate func outcome(of message: NewMessage) -> SendStatement.Outcome {
         switch self {
@@ -168,6 +170,7 @@ enum SendVerdict: Int16, PostgresEnum {
         case .conversationIsImported: .refused(.conversationIsImported)
         case .fileIsMissing: .refused(message.attachments.problem)
         case .mayNotWrite: .refused(.mayNotWrite)
+        case .mayNotMentionAll: .refused(.mayNotMentionAll)
         }
     }
 }
@@ -227,4 +230,6 @@ extension Problem {
     static let conversationIsImported = Problem(.conflict, "the conversation is being imported")
     static let notAMember = Problem(.forbidden, "only members may do this")
     static let mayNotWrite = Problem(.forbidden, "only members whose role may write here do this")
+    static let mayNotMentionAll = Problem(
+        .forbidden, "mentionsAll: only members of a group whose role may mention everybody do this")
 }

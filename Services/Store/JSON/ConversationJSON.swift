@@ -22,6 +22,8 @@ struct ConversationFields {
     var windows: [Window]
     var clearedSeq: Int64
     var unreadCount: Int
+    /// Those among them that mention the reader.
+    var unreadMentions = 0
     var readSeq: Int64
     var deliveredSeq: Int64
     var marks = Marks()
@@ -38,6 +40,11 @@ struct ConversationFields {
 extension ConversationFields {
     var isMarkedUnread: Bool { marks.unread?.isMarked ?? false }
     var isUnread: Bool { unreadCount > 0 || isMarkedUnread }
+    /// Where something is unread.
+    var unreadSeqs: ClosedRange<Int64> {
+        let first = max(readSeq, clearedSeq) + 1
+        return first...max(first, lastSeq)
+    }
 }
 
 extension ByteBuffer {
@@ -59,6 +66,7 @@ extension ByteBuffer {
         append(conversation.windows)
         append(key: "clearedSeq", json: conversation.clearedSeq)
         append(key: "unreadCount", json: conversation.unreadCount)
+        if conversation.unreadMentions > 0 { append(key: "unreadMentions", json: conversation.unreadMentions) }
         append(key: "readSeq", json: conversation.readSeq)
         append(key: "deliveredSeq", json: conversation.deliveredSeq)
         append(key: "mutedUntil", json: conversation.marks.mutedUntil)
@@ -80,6 +88,7 @@ extension ByteBuffer {
         append(key: "addMembers", json: permissions.addMembers?.name)
         append(key: "rename", json: permissions.rename?.name)
         append(key: "write", json: permissions.write?.name)
+        append(key: "mentionAll", json: permissions.mentionAll?.name)
         endObject()
     }
 

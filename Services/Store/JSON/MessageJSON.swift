@@ -35,7 +35,7 @@ struct MessageFields {
     /// Nil when deleted for everyone. Empty beside attachments without a text.
     var text: UnsafeRawBufferPointer?
     var parent: Parent?
-    /// User names, separated by commas.
+    /// As `Mentions` has them.
     var mentions: UnsafeRawBufferPointer
     var attachments: Attachments?
     /// The application's own JSON.
@@ -123,11 +123,13 @@ extension ByteBuffer {
         } else {
             append(#","tapbacks":[],"tapbackCounts":{},"mentions":["# as StaticString)
         }
-        for name in message.mentions.split(separator: UInt8(ascii: ",")) {
+        let (names, mentionsAll) = Mentions.split(message.mentions)
+        for name in names.split(separator: UInt8(ascii: ",")) {
             beginElement()
             appendJSON(utf8: UnsafeRawBufferPointer(rebasing: name))
         }
         endArray()
+        if mentionsAll { append(key: "mentionsAll", json: true) }
         switch message.attachments {
         case .stored(let json): append(key: "attachments", encoded: json)
         case .sent(let list):

@@ -45,7 +45,7 @@ extension Queries {
         }
     }
 
-    /// `{conversations, messages, more}`: as much work as the longest page of the list, whose conversations it counts.
+    /// `{conversations, messages, mentions, more}`: as much work as the longest page of the list, whose conversations it counts.
     func unreadTotal(_ query: SettingsQuery) async throws -> [UInt8] {
         try await refuseErased(query.user)
         let limit = Int(ContractLimits.conversationsPerPage)
@@ -56,6 +56,7 @@ extension Queries {
         buffer.beginObject()
         buffer.append(key: "conversations", json: counted.count)
         buffer.append(key: "messages", json: counted.reduce(0) { $0 + $1.unreadCount })
+        buffer.append(key: "mentions", json: counted.reduce(0) { $0 + $1.unreadMentions })
         buffer.append(key: "more", json: rows.count > limit)
         buffer.endObject()
         return buffer.array
@@ -104,6 +105,7 @@ extension Queries {
         var listed = listed
         var budget = UnreadWalk.Budget()
         try await countUnread(&listed, of: reader, &budget)
+        try await countMentions(&listed, of: reader)
         for index in listed.indices where listed[index].latestRest != nil {
             try await findLatest(&listed[index], of: reader, &budget)
         }
@@ -121,6 +123,13 @@ extension Queries {
         }
         try await unread.finish(&walks, for: reader, &budget)
         for (index, walk) in zip(pending, walks) { listed[index].conversation.unreadCount = walk.count }
+    }
+
+    /// Among what is unread: so for most conversations of a list nothing is asked.
+    private func countMentions(_ listed: inout [ListedConversation], of reader: UserID) async throws {
+        let pending = listed.indices.filter { listed[$0].conversation.unreadCount > 0 }
+        let counts = try await unread.mentions(in: pending.map { listed[$0].conversation }, of: reader)
+        for (index, count) in zip(pending, counts) { listed[index].conversation.unreadMentions = count }
     }
 
     private func findLatest(

@@ -28,8 +28,9 @@ final class Queries {
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             PinnedMessagesStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
-            Lifetimes.due.untyped, UnreadStatement.blocks.untyped, UnreadStatement.latest.untyped,
-        ] + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries + HistoryRows.statements
+            Lifetimes.due.untyped,
+        ] + UnreadStatement.all + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries
+        + HistoryRows.statements
         + FormerReceipts.statements
         + ErasureStatements.queries + RevocationStatements.queries + ExportStatements.all
         + MediaStatements.queries + ProfileStatements.queries + InvitationStatements.all

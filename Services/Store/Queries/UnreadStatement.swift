@@ -6,6 +6,10 @@ import Slots
 enum UnreadStatement {
     /// Unread messages are counted up to this number.
     static let limit = 100
+    /// Unread mentions are looked for among so many of the latest messages of a conversation that mention anybody.
+    static let mentioningRows = 256
+    /// In so many conversations at once: a few thousand rows.
+    static let mentioningRanges = 16
 
     /// Ranges of positions, each in one block.
     struct Input: NamedFields {
@@ -26,10 +30,19 @@ enum UnreadStatement {
         let seq: Column<Int64?>
     }
 
+    struct MentionColumns: NamedFields {
+        let place: Column<Int32>
+        let count: Column<Int32>
+    }
+
+    static let all = [blocks.untyped, latest.untyped, mentions.untyped]
+
     static let blocks = PreparedStatement<Input, BlockColumns>(
         "unread_blocks", PackageResources.unread_blocks_sql, .store)
     static let latest = PreparedStatement<Input, LatestColumns>(
         "latest_visible", PackageResources.latest_visible_sql, .store)
+    static let mentions = PreparedStatement<Input, MentionColumns>(
+        "unread_mentions", PackageResources.unread_mentions_sql, .store)
 
     static func set(
         _ ranges: [(conversation: ConversationID, seqs: ClosedRange<Int64>)], for reader: UserID,

@@ -69,6 +69,21 @@ final class UnreadWalk {
         }
     }
 
+    /// Returns how many unread messages of each conversation mention the reader.
+    func mentions(in conversations: [ConversationFields], of reader: UserID) async throws -> [Int] {
+        var counts = [Int](repeating: 0, count: conversations.count)
+        for first in stride(from: 0, to: counts.count, by: UnreadStatement.mentioningRanges) {
+            let part = conversations[first..<min(first + UnreadStatement.mentioningRanges, counts.count)]
+            let ranges = part.map { (conversation: $0.id, seqs: $0.unreadSeqs) }
+            let rows = try await connection.query(UnreadStatement.mentions, .heavy) { parameters, input in
+                UnreadStatement.set(ranges, for: reader, of: input, in: &parameters)
+            }
+            let columns = UnreadStatement.mentions.columns
+            for row in rows { counts[first + Int(row[columns.place]) - 1] = Int(row[columns.count]) }
+        }
+        return counts
+    }
+
     /// Returns the position of the last message that the reader sees; nil if there is none.
     func latest(_ walk: BlockWalk, for reader: UserID, _ budget: inout Budget) async throws -> Int64? {
         var walk = walk

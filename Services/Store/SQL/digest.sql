@@ -90,7 +90,7 @@ SELECT p.last_seq,
             -- text.
             SELECT m.seq, concat_ws(' ', m.seq, m.id, m.sender_id, coalesce(m.reply_to::text, '-'),
                 coalesce(to_char({edited_at_as_of(position => p.last_seq)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-'),
-                coalesce(nullif(array_to_string(m.mentions, ','), ''), '-'),
+                coalesce(nullif(array_to_string(array_remove(m.mentions, {Mentions.everybody}), ','), ''), '-'),
                 -- `kind:count` in the order of the kinds' bytes, separated by commas.
                 coalesce(CASE WHEN m.tapback_count > 0 THEN (
                     SELECT string_agg(t.kind || ':' || t.count, ',' ORDER BY t.kind COLLATE "C") FROM (

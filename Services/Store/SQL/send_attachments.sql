@@ -8,7 +8,7 @@
 -- :text                text        empty: none
 -- :sent_at             timestamptz
 -- :parent              uuid        or NULL
--- :mentions            text        user names with commas between them, or NULL
+-- :mentions            text        user names with commas between them, before them {Mentions.everybody}; or NULL
 -- :media               text        the ids of the files with commas between them
 -- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
 -- :extra               text        JSON object, or NULL
@@ -48,6 +48,9 @@ judged AS MATERIALIZED (
             WHEN known IS NOT NULL THEN known
             WHEN role = 0 THEN {SendVerdict.senderHasLeft}
             WHEN :parent IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}
+            WHEN left(:mentions, 1) = {Mentions.everybody}
+                AND {may_mention_all} IS NOT TRUE
+                THEN {SendVerdict.mayNotMentionAll}
             WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome

@@ -33,7 +33,7 @@
 -- :reply_places         bigint[]       places, ascending
 -- :parents              uuid[]
 -- :mention_places       bigint[]       places, ascending
--- :mention_lists        text[]         user names with commas between them
+-- :mention_lists        text[]         user names with commas between them; before them {Mentions.everybody}
 -- :extra_places         bigint[]       places, ascending
 -- :extras               text[]         JSON objects
 -- Of the deployment
@@ -116,6 +116,9 @@ judged AS MATERIALIZED (
             WHEN known IS NOT NULL THEN known
             WHEN standing IN ({SendVerdict.senderHasLeft}, {SendVerdict.mayNotWrite}) THEN standing
             WHEN reply_seq = 0 THEN {SendVerdict.notReplyable}
+            WHEN left(mentions, 1) = {Mentions.everybody} AND {may_mention_all(
+                slot => m.slot, conversation => m.conversation_id, sender => :senders[m.stream])} IS NOT TRUE
+                THEN {SendVerdict.mayNotMentionAll}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (

@@ -46,13 +46,13 @@ moved AS (
 restricted AS (
     INSERT INTO store.early_deletions (slot, conversation_id, message_id, user_id)
     SELECT :slot, :conversation, :conversation, '' FROM moved
-    WHERE moved.permissions >> {GroupPermissions.write} <> {PermittedRoles.members}
+    WHERE (moved.permissions >> {GroupPermissions.write} & 3) <> {PermittedRoles.members}
     ON CONFLICT DO NOTHING
 ),
 unrestricted AS (
     DELETE FROM store.early_deletions e USING moved
     WHERE e.slot = :slot AND e.conversation_id = :conversation AND e.message_id = :conversation AND e.user_id = ''
-      AND moved.permissions >> {GroupPermissions.write} = {PermittedRoles.members}
+      AND (moved.permissions >> {GroupPermissions.write} & 3) = {PermittedRoles.members}
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, permissions)

@@ -14,7 +14,7 @@ struct SetPermissions: WriteKind {
     let permissions: GroupPermissions
 
     func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
-        parameters.set(input.permissions, to: Int16(permissions.number))
+        parameters.set(input.permissions, to: Int16(permissions.stored))
         parameters.set(input.unchanged, to: Int16(permissions.unchanged))
     }
 

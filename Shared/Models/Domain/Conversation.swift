@@ -22,6 +22,8 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     /// Messages of others after `readSeq` and `clearedSeq`, counted up to 100. System messages and those that are
     /// deleted or hidden do not count.
     public var unreadCount: Int
+    /// Those of them that mention the user, counted up to 100. Nil: none.
+    public var unreadMentions: Int?
     /// The user has read up to here; 0: nothing.
     public var readSeq: Int64
     /// One of the user's devices has everything up to here; 0: nothing.
@@ -49,7 +51,8 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
         lastActivityAt: Timestamp, lastMessage: Message? = nil, memberCount: Int, role: MemberRole,
-        windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, readSeq: Int64 = 0, deliveredSeq: Int64 = 0,
+        windows: [Window], clearedSeq: Int64 = 0, unreadCount: Int = 0, unreadMentions: Int? = nil, readSeq: Int64 = 0,
+        deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
         markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil, permissions: Permissions? = nil,
         messageLifetime: MessageLifetime? = nil
@@ -66,6 +69,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.windows = windows
         self.clearedSeq = clearedSeq
         self.unreadCount = unreadCount
+        self.unreadMentions = unreadMentions
         self.readSeq = readSeq
         self.deliveredSeq = deliveredSeq
         self.mutedUntil = mutedUntil
@@ -120,12 +124,15 @@ public struct UnreadSummary: Hashable, Sendable, Codable {
     /// Those with unread messages, or marked as unread.
     public var conversations: Int
     public var messages: Int
+    /// Those of them that mention the user.
+    public var mentions: Int
     /// There are conversations that were not looked at.
     public var more: Bool
 
-    public init(conversations: Int, messages: Int, more: Bool) {
+    public init(conversations: Int, messages: Int, mentions: Int, more: Bool) {
         self.conversations = conversations
         self.messages = messages
+        self.mentions = mentions
         self.more = more
     }
 }

@@ -36,6 +36,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var tapbackCounts: [TapbackKind: Int]
     /// At most 100, in the sender's order.
     public var mentions: [UserID]
+    /// Whether it mentions everybody.
+    @TrueOrAbsent public var mentionsAll: Bool
     /// At most 10, in the sender's order. Nil without any, and if it was deleted for everyone.
     public var attachments: [Attachment]?
     /// The application's own fields, as its sender gave them. Nil without any, and if it was deleted for everyone.
@@ -59,8 +61,9 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
         tapbacks: [Tapback] = [],
-        tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], attachments: [Attachment]? = nil,
-        extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil, status: DeliveryStatus = .none,
+        tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], mentionsAll: Bool = false,
+        attachments: [Attachment]? = nil, extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil,
+        status: DeliveryStatus = .none,
         dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
     ) {
@@ -82,6 +85,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.tapbacks = tapbacks
         self.tapbackCounts = tapbackCounts
         self.mentions = mentions
+        self.mentionsAll = mentionsAll
         self.attachments = attachments
         self.extra = extra
         self.pinned = pinned
@@ -97,6 +101,9 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
 extension Message {
     /// The status; `.none` if there is none, or if it is a state of a later version.
     public var deliveryStatus: DeliveryStatus { status?.known ?? DeliveryStatus.none }
+
+    /// Whether it mentions a user, by name or with everybody.
+    public func mentions(_ user: UserID) -> Bool { senderId != user && (mentionsAll || mentions.contains(user)) }
 
     /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted
     /// or a system message.

@@ -6,13 +6,17 @@ public struct Permissions: Hashable, Sendable, Codable {
     public var rename: Open<PermittedRoles>
     /// Who may send messages, and edit their own.
     public var write: Open<PermittedRoles>
+    /// Who may mention everybody. Nil: admins and owners.
+    public var mentionAll: Open<PermittedRoles>?
 
     public init(
-        addMembers: PermittedRoles = .members, rename: PermittedRoles = .members, write: PermittedRoles = .members
+        addMembers: PermittedRoles = .members, rename: PermittedRoles = .members, write: PermittedRoles = .members,
+        mentionAll: PermittedRoles = .admins
     ) {
         self.addMembers = .known(addMembers)
         self.rename = .known(rename)
         self.write = .known(write)
+        self.mentionAll = mentionAll == .admins ? nil : .known(mentionAll)
     }
 }
 

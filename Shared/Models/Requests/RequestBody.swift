@@ -33,6 +33,8 @@ public enum RequestBody {
         /// The immediate parent.
         public var replyTo: MessageID?
         public var mentions: [UserID]?
+        /// Everybody in a group, where the permission `mentionAll` lets the sender.
+        public var mentionsAll: Bool?
         /// The application's own fields, at most 4 KiB as JSON.
         public var extra: [String: JSONValue]?
         /// The client's clock, for display only.
@@ -40,13 +42,15 @@ public enum RequestBody {
 
         public init(
             id: MessageID, text: String?, attachments: [AttachmentReference]? = nil, replyTo: MessageID? = nil,
-            mentions: [UserID]? = nil, extra: [String: JSONValue]? = nil, sentAt: Timestamp? = nil
+            mentions: [UserID]? = nil, mentionsAll: Bool? = nil, extra: [String: JSONValue]? = nil,
+            sentAt: Timestamp? = nil
         ) {
             self.id = id
             self.text = text
             self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
+            self.mentionsAll = mentionsAll
             self.extra = extra
             self.sentAt = sentAt
         }
@@ -95,13 +99,16 @@ public enum RequestBody {
         public var addMembers: Open<PermittedRoles>?
         public var rename: Open<PermittedRoles>?
         public var write: Open<PermittedRoles>?
+        public var mentionAll: Open<PermittedRoles>?
 
         public init(
-            addMembers: PermittedRoles? = nil, rename: PermittedRoles? = nil, write: PermittedRoles? = nil
+            addMembers: PermittedRoles? = nil, rename: PermittedRoles? = nil, write: PermittedRoles? = nil,
+            mentionAll: PermittedRoles? = nil
         ) {
             self.addMembers = addMembers.map(Open.known)
             self.rename = rename.map(Open.known)
             self.write = write.map(Open.known)
+            self.mentionAll = mentionAll.map(Open.known)
         }
     }
 

@@ -236,6 +236,74 @@ import Testing
         #expect(try store.conversation(talk)?.unreadCount == 33)
     }
 
+    @Test("unread mentions are the server's count until the copy can count them, and then its own")
+    func unreadMentions() throws {
+        let store = try LocalStore(path: ":memory:")
+        try store.apply([
+            .session(userId: anna, logId: .zero, useq: 0),
+            .conversation(head(lastSeq: 100, unread: 42, mentions: 3, readSeq: 50), follows: true),
+        ])
+        func mentions() throws -> Int? {
+            let one = try #require(try store.conversation(talk))
+            #expect(try store.conversations(limit: 1).first?.unreadMentions == one.unreadMentions)
+            #expect(try store.settledConversation(talk)?.unreadMentions == one.unreadMentions)
+            return one.unreadMentions
+        }
+        func add(_ message: Message) throws { try store.apply([.change(created(message), movesCursor: true)]) }
+        #expect(try mentions() == 3)
+        try add(message(101, mentions: [ben]))
+        try add(message(102, by: anna, mentions: [anna], mentionsAll: true))
+        #expect(try mentions() == 3)
+        try add(message(103, mentions: [ben, anna]))
+        try add(message(104, mentionsAll: true))
+        #expect(try mentions() == 5)
+        // What was read of them, where the copy has it.
+        var page = history(51...60, of: 104)
+        page.messages[4] = message(55, mentions: [anna])
+        try store.apply([.history(talk, page, place: .around(51))])
+        #expect(try mentions() == 5)
+        try store.enqueue(.read(seq: 55))
+        #expect(try mentions() == 4)
+        // What is deleted for everyone: in the copy, and counted by the server.
+        func delete(_ seq: Int64, at position: Int64) throws {
+            var state = message(seq, changeSeq: position)
+            (state.text, state.deletedForEveryone, state.deletedAt) = (nil, true, time(position))
+            let change = Change(
+                conversationId: talk, seq: position, kind: .messageDeleted, at: time(position), actorId: ben,
+                message: state)
+            try store.apply([.change(change, movesCursor: true)])
+        }
+        try delete(104, at: 105)
+        #expect(try mentions() == 3)
+        #expect(try #require(try store.message(messageId(104), in: talk)).mentionsAll == false)
+        var more = history(61...70, of: 105)
+        more.messages[4] = message(65, mentions: [anna])
+        try store.apply([.history(talk, more, place: .around(61))])
+        #expect(try mentions() == 3)
+        try delete(65, at: 106)
+        #expect(try mentions() == 2)
+        // Everything is here.
+        try store.apply([.history(talk, history(56...100, of: 106), place: .around(80))])
+        #expect(try mentions() == 1, "that of 103")
+        try store.enqueue(.read(seq: 103))
+        #expect(try mentions() == nil)
+    }
+
+    @Test("there are never more unread mentions than unread messages")
+    func mentionsOfNothing() throws {
+        let store = try LocalStore(path: ":memory:")
+        try store.apply([
+            .session(userId: anna, logId: .zero, useq: 0),
+            .conversation(head(lastSeq: 100, unread: 2, mentions: 2, readSeq: 90), follows: true),
+        ])
+        var state = message(95, changeSeq: 101)
+        (state.text, state.deletedForEveryone, state.deletedAt) = (nil, true, time(101))
+        let change = Change(
+            conversationId: talk, seq: 101, kind: .messageDeleted, at: time(101), actorId: ben, message: state)
+        try store.apply([.change(change, movesCursor: true)])
+        #expect(try store.conversation(talk)?.unreadCount == 1 && store.conversation(talk)?.unreadMentions == 1)
+    }
+
     @Test("a list that is read at once has the rows that are read one by one, latest activity first")
     func list() throws {
         let store = try LocalStore(path: ":memory:")

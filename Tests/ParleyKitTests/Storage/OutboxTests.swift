@@ -105,14 +105,16 @@ import Testing
     func extras() throws {
         let store = try copy()
         let extra: [String: JSONValue] = ["b": .integer(1), "a": .array([.null, .number(1.5)])]
-        let write = PendingWrite.send(text: "one", replyTo: nil, mentions: [], sentAt: time(7), extra: extra)
+        let write = PendingWrite.send(
+            text: "one", replyTo: nil, mentions: [], sentAt: time(7), extra: extra, mentionsAll: true)
         try store.enqueue(write, messageId(101))
         try store.enqueue(.edit(text: "better"), messageId(101), key: 2)
         try store.enqueue(send("two", replyTo: messageId(101)), messageId(102), key: 3)
         #expect(try store.rows().map(\.message.extra) == [extra, nil])
         try store.refuse(store.outbox()[0], problem(.conflict))
         try store.retry(messageId(101), in: talk, newId: messageId(201))
-        let expected = PendingWrite.send(text: "better", replyTo: nil, mentions: [], sentAt: time(7), extra: extra)
+        let expected = PendingWrite.send(
+            text: "better", replyTo: nil, mentions: [], sentAt: time(7), extra: extra, mentionsAll: true)
         #expect(try store.outbox()[0].write == expected)
         // A row of before has none.
         let before = #"{"send":{"text":"x","mentions":[],"sentAt":"1970-01-01T00:00:00.007Z"}}"#

@@ -30,7 +30,7 @@ import Testing
     func told() throws {
         let store = try copy()
         #expect(try stored(in: store).mayWrite && stored(in: store).mayRename && stored(in: store).mayAddMembers)
-        let some = Permissions(addMembers: .owners, write: .admins)
+        let some = Permissions(addMembers: .owners, write: .admins, mentionAll: .members)
         try store.apply([.conversation(group(.member, some), follows: true)])
         #expect(try stored(in: store).permissions == some)
         #expect(try store.list(limit: 9).rows[0].conversation.permissions == some)

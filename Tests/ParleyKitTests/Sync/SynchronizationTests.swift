@@ -254,9 +254,12 @@ private final class Run {
         sent.append((index, id, message))
         let parent = Int.random(in: 0..<4, using: &world.random) == 0 ? parent : nil
         let text = "text \(sent.count)"
+        let mentions = world.happens(20) ? [[anna, ben, carla].randomElement(using: &world.random)!] : []
         try world.devices[index].write(
-            .send(text: text, replyTo: parent, mentions: [], sentAt: Timestamp(milliseconds: 1)), in: id,
-            message: message)
+            .send(
+                text: text, replyTo: parent, mentions: mentions, sentAt: Timestamp(milliseconds: 1),
+                mentionsAll: world.happens(10) ? true : nil),
+            in: id, message: message)
     }
 
     /// Something this device has sent, pending or not.
@@ -418,6 +421,7 @@ private final class Run {
         // A read that the server refused, because the user had left, stays on the device.
         if truth.windows != [Window(from: truth.windows[0].from)] {
             (copy.readSeq, copy.unreadCount) = (truth.readSeq, truth.unreadCount)
+            copy.unreadMentions = truth.unreadMentions
             copy.markedUnread = truth.markedUnread  // What the device takes as read has ended it there.
         }
         guard copy == truth else { throw Mismatch("\(who) has \(copy), the server \(truth)") }
@@ -449,6 +453,8 @@ private final class Run {
                 && $0.seq > max(truth.readSeq, truth.clearedSeq)
         }
         truth.unreadCount = min(100, unread.count)
+        let mentions = unread.count { $0.mentions(device.user) }
+        truth.unreadMentions = mentions > 0 ? min(100, mentions) : nil
     }
 
     /// The messages that are not the same, for the one who looks for the reason.

@@ -81,6 +81,7 @@ enum Exceptions {
         "conversations": "a client that has cursors does not synchronize",
         "sync_position": "a client that has cursors does not synchronize",
         "unread_blocks": "a client that has cursors does not synchronize",
+        "unread_mentions": "a client that has cursors does not synchronize",
         "latest_visible": "a client that has cursors does not synchronize",
         "members": "its clients list no members",
         "receipts": "its clients ask for no dates of receipts",

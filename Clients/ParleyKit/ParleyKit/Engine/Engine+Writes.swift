@@ -17,13 +17,15 @@ extension Engine {
     /// Stores a message, and returns its id.
     func send(
         _ text: String, _ files: [CopiedFile] = [], replyTo parent: MessageID?, mentions: [UserID],
-        extra: [String: JSONValue]?, in id: ConversationID
+        mentionsAll: Bool, extra: [String: JSONValue]?, in id: ConversationID
     ) throws(ParleyError) -> MessageID {
         let now = clock.timestamp
         let message = MessageID(identifiers.uuid(at: now))
         try write(
-            .send(text: text, replyTo: parent, mentions: mentions, sentAt: now, extra: extra), in: id,
-            message: message, files: files)
+            .send(
+                text: text, replyTo: parent, mentions: mentions, sentAt: now, extra: extra,
+                mentionsAll: mentionsAll ? true : nil),
+            in: id, message: message, files: files)
         return message
     }
 

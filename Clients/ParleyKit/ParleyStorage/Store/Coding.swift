@@ -31,9 +31,11 @@ extension Permissions {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
             Open<PermittedRoles>(String($0))
         }
-        guard names.count == 3 else { return nil }
+        // A version of before has stored three.
+        guard names.count >= 3 else { return nil }
         self.init()
         (addMembers, rename, write) = (names[0], names[1], names[2])
+        mentionAll = names.count > 3 && names[3] != .admins ? names[3] : nil
     }
 }
 

@@ -63,11 +63,12 @@ extension LocalStore {
                 needs_head = cursor IS NULL OR cursor > ?2, head_seq = ?2, kind = ?3, title = ?4, created_at = ?5, last_seq = ?2,
                 last_activity_at = ?6, member_count = ?7, role = ?8, windows = ?9,
                 unread_count = ?10, unread_seq = ?2, unread_after = max(?11, ?12), permissions = ?13,
-                lifetime = ?14, lifetime_seq = ?15
+                lifetime = ?14, lifetime_seq = ?15, unread_mentions = ?16
             WHERE key = ?1
             """, key, head.lastSeq, head.kind, head.title, head.createdAt, head.lastActivityAt, head.memberCount,
             head.role, head.windows.stored, head.unreadCount, head.readSeq, head.clearedSeq,
-            head.permissions?.stored, head.messageLifetime.map { Int64($0.seconds) }, head.messageLifetime?.sinceSeq)
+            head.permissions?.stored, head.messageLifetime.map { Int64($0.seconds) }, head.messageLifetime?.sinceSeq,
+            head.unreadMentions ?? 0)
     }
 
     /// The server was asked for a conversation after the private stream was interrupted: of messages behind its position
@@ -186,7 +187,7 @@ extension LocalStore {
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
                 c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
-                c.unread_after
+                c.unread_after, c.unread_mentions
             FROM conversations c LEFT JOIN messages m
                 ON m.key = (SELECT l.key FROM shown_messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             WHERE c.id = ?1 AND c.head_seq > 0
@@ -207,7 +208,7 @@ extension LocalStore {
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
                 c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
-                c.unread_after
+                c.unread_after, c.unread_mentions
             FROM (
                 SELECT * FROM conversations
                 WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u) AND
@@ -236,7 +237,8 @@ extension LocalStore {
             (conversation, key) = LocalStore.conversation(row, from: first)
             unread = UnreadPosition(
                 lastSeq: conversation.lastSeq, seen: max(conversation.readSeq, conversation.clearedSeq),
-                count: Int(row.integer(first + 20)), seq: row.integer(first + 21), after: row.integer(first + 22))
+                count: Int(row.integer(first + 20)), seq: row.integer(first + 21), after: row.integer(first + 22),
+                mentions: Int(row.integer(first + 23)))
             message = row.isNull(0) ? nil : LocalStore.message(row)
         }
     }
@@ -244,14 +246,23 @@ extension LocalStore {
     private func settled(_ row: SettledRow) throws(StorageError) -> Conversation {
         var conversation = row.conversation
         if let message = row.message { conversation.lastMessage = try completed(message) }
-        conversation.unreadCount = try unreadCount(row.unread, in: row.key)
+        try count(row.unread, in: row.key, for: &conversation)
         return conversation
+    }
+
+    private func count(
+        _ position: UnreadPosition, in key: Int64, for conversation: inout Conversation
+    ) throws(StorageError) {
+        conversation.unreadCount = try unreadCount(position, in: key)
+        guard conversation.unreadCount > 0 else { return }
+        let mentions = min(conversation.unreadCount, try unreadCount(position, of: .mentions, in: key))
+        conversation.unreadMentions = mentions > 0 ? mentions : nil
     }
 
     private func completed(_ conversation: Conversation, key: Int64) throws(StorageError) -> Conversation {
         var conversation = conversation
         conversation.lastMessage = try lastMessage(in: key)
-        conversation.unreadCount = try unreadCount(in: key)
+        if let position = try unreadPosition(in: key) { try count(position, in: key, for: &conversation) }
         conversation.request = try isRequest(conversation.id) ? true : nil
         for row in try outbox(of: conversation.id) where row.state == .waiting {
             switch row.write {

@@ -46,7 +46,7 @@ extension LocalStore {
             """
             UPDATE messages SET
                 text = NULL, deleted_at = ?4, is_expired = 2, change_seq = change_seq - 1, parent_sender = NULL,
-                parent_preview = NULL, tapback_counts = NULL, mentions = NULL, attachments = NULL, file_names = NULL,
+                parent_preview = NULL, tapback_counts = NULL, mentions = NULL, mentions_all = 0, attachments = NULL, file_names = NULL,
                 extra = NULL, pinned_seq = NULL, pinned_by = NULL, pinned_at = NULL
             WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 'system' AND deleted_at IS NULL
             """, conversation, first, last, now)

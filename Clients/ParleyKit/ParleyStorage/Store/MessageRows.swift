@@ -32,10 +32,12 @@ extension LocalStore {
             INSERT INTO messages (
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
-                tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired)
+                tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired,
+                mentions_all, mentions_user)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                ?21, ?22, ?23, ?24, ?25, ?26, ?27
-            FROM conversations c
+                ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?5 <> a.user_id
+                    AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0)
+            FROM conversations c JOIN (SELECT coalesce(user_id, '') AS user_id FROM account) a
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
             ON CONFLICT (conversation, seq) DO UPDATE SET
@@ -48,20 +50,23 @@ extension LocalStore {
                 tapback_counts = excluded.tapback_counts, mentions = excluded.mentions,
                 attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra,
                 pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at,
-                is_expired = excluded.is_expired
+                is_expired = excluded.is_expired, mentions_all = excluded.mentions_all,
+                mentions_user = iif(excluded.deleted_at IS NULL, excluded.mentions_user, messages.mentions_user)
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
                 excluded.change_seq = messages.change_seq
                 AND (messages.attachments IS NULL AND excluded.attachments IS NOT NULL
                     OR messages.extra IS NULL AND excluded.extra IS NOT NULL
-                    OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL))
+                    OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL
+                    OR messages.mentions_all < excluded.mentions_all))
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
             message.text, message.sentAt, message.createdAt, message.editedAt, message.deletedTime,
             message.event?.kind, message.event?.userId, message.event?.title, message.replyTo?.messageId,
             message.replyTo?.seq, message.replyTo?.senderId, message.replyTo?.preview,
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
             message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
-            message.pinned?.userId, message.pinned?.at, message.expired)
+            message.pinned?.userId, message.pinned?.at, message.expired,
+            message.mentionsAll && !message.deletedForEveryone)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -175,7 +180,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 28
+    static let messageColumns: Int32 = 30
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -187,6 +192,7 @@ extension LocalStore {
             deletedAt: row.optional(11, row.time), expired: row.flag(27), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
+            mentionsAll: row.flag(28),
             attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),
             extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self), pinned: pin(row))
         message.kind = Open(row.text(6))

@@ -137,9 +137,11 @@ extension LocalStore {
             if row.message == old {
                 try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
             }
-            if case .send(let text, old, let mentions, let sentAt, let extra) = row.write {
+            if case .send(let text, old, let mentions, let sentAt, let extra, let all) = row.write {
                 try replace(
-                    row.key, with: .send(text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra))
+                    row.key,
+                    with: .send(
+                        text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all))
             }
         }
     }
@@ -231,8 +233,8 @@ extension LocalStore {
             let key = try connection.first(
                 """
                 UPDATE messages SET
-                    text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, attachments = NULL,
-                    file_names = NULL, extra = NULL, pinned_seq = NULL
+                    text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, mentions_all = 0,
+                    attachments = NULL, file_names = NULL, extra = NULL, pinned_seq = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -367,8 +369,8 @@ extension PendingWrite {
     /// What this and a later write are together, if nobody has seen this one yet; nil if they stay apart.
     func joined(by later: PendingWrite) -> PendingWrite? {
         switch (self, later) {
-        case (.send(_, let parent, let mentions, let sentAt, let extra), .edit(let text)):
-            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra)
+        case (.send(_, let parent, let mentions, let sentAt, let extra, let all), .edit(let text)):
+            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
             (.pinMessage, .pinMessage), (.lifetime, .lifetime),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):

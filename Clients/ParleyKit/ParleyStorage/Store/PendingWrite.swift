@@ -4,7 +4,8 @@ import Models
 package enum PendingWrite: Hashable, Sendable, Codable {
     /// Without a text it is empty; then there are files.
     case send(
-        text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil)
+        text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil,
+        mentionsAll: Bool? = nil)
     case edit(text: String)
     case deleteForMe
     case deleteForEveryone

@@ -2,7 +2,7 @@ import Models
 
 /// What a group's permissions are about.
 public enum GroupPermission: CaseIterable, Hashable, Sendable {
-    case addMembers, rename, write
+    case addMembers, rename, write, mentionAll
 }
 
 extension Permissions {
@@ -12,10 +12,11 @@ extension Permissions {
         case .addMembers: addMembers
         case .rename: rename
         case .write: write
+        case .mentionAll: mentionAll ?? .known(.admins)
         }
     }
 
-    /// What the server leaves out: nil, where every member may do all of it.
+    /// What the server leaves out: nil, where everything is as by default.
     var restricting: Permissions? { self == Permissions() ? nil : self }
 
     func changed(by new: RequestBody.NewPermissions) -> Permissions {
@@ -23,6 +24,7 @@ extension Permissions {
         if let roles = new.addMembers { permissions.addMembers = roles }
         if let roles = new.rename { permissions.rename = roles }
         if let roles = new.write { permissions.write = roles }
+        if let roles = new.mentionAll { permissions.mentionAll = roles == .admins ? nil : roles }
         return permissions
     }
 }
@@ -33,6 +35,7 @@ extension RequestBody.NewPermissions {
         joined.addMembers = later.addMembers ?? addMembers
         joined.rename = later.rename ?? rename
         joined.write = later.write ?? write
+        joined.mentionAll = later.mentionAll ?? mentionAll
         return joined
     }
 
@@ -42,6 +45,7 @@ extension RequestBody.NewPermissions {
         case .addMembers: self.init(addMembers: roles)
         case .rename: self.init(rename: roles)
         case .write: self.init(write: roles)
+        case .mentionAll: self.init(mentionAll: roles)
         }
     }
 }
@@ -60,7 +64,7 @@ extension Open<PermittedRoles> {
 extension Conversation {
     /// Who may do something here.
     public func permittedRoles(_ permission: GroupPermission) -> Open<PermittedRoles> {
-        permissions?[permission] ?? .known(.members)
+        (permissions ?? Permissions())[permission]
     }
 
     /// Whether the user may now: a member, by their role.
@@ -70,6 +74,8 @@ extension Conversation {
 
     /// Whether the user may send messages, and edit their own.
     public var mayWrite: Bool { may(.write) }
+    /// Whether the user may mention everybody.
+    public var mayMentionAll: Bool { kind == .group && mayWrite && may(.mentionAll) }
     public var mayRename: Bool { kind == .group && may(.rename) }
     public var mayAddMembers: Bool { kind == .group && may(.addMembers) }
 }

@@ -256,13 +256,14 @@ extension TimelinePage {
 extension OutboxRow {
     /// The message that this row sends.
     func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
-        guard let message, let user, case .send(let text, let parent, let mentions, let sentAt, let extra) = write
+        guard let message, let user,
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = write
         else { return nil }
         let shown = Message(
             id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user,
             kind: parent == nil ? .text : .reply, text: text.isEmpty && fileCount > 0 ? nil : text, sentAt: sentAt,
             createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
-            attachments: fileCount > 0 ? files.map(\.attachment) : nil, extra: extra)
+            mentionsAll: all ?? false, attachments: fileCount > 0 ? files.map(\.attachment) : nil, extra: extra)
         return TimelineRow(
             message: shown, state: problem.map { .failed($0) } ?? .sending,
             attachments: files.map { $0.row(of: message, in: folder) })
@@ -296,6 +297,7 @@ extension Message {
         tapbacks = []
         tapbackCounts = [:]
         mentions = []
+        mentionsAll = false
         attachments = nil
         extra = nil
         pinned = nil

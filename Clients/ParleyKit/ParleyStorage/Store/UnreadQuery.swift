@@ -9,46 +9,18 @@ struct UnreadPosition {
     let count: Int
     let seq: Int64
     let after: Int64
+    /// The server's count of those of them that mention the user.
+    let mentions: Int
 }
 
-extension LocalStore {
-    /// As many are counted; a hundred may be more.
-    private static let mostUnread = 100
+/// What is counted of the unread messages.
+enum UnreadPart {
+    case all, mentions
 
-    func unreadCount(in key: Int64) throws(StorageError) -> Int {
-        let position = try connection.first(
-            """
-            SELECT last_seq, max(read_seq, cleared_seq), unread_count, unread_seq, unread_after FROM conversations
-            WHERE key = ?1
-            """, key
-        ) { row in
-            UnreadPosition(
-                lastSeq: row.integer(0), seen: row.integer(1), count: Int(row.integer(2)), seq: row.integer(3),
-                after: row.integer(4))
-        }
-        return try position.map { position throws(StorageError) in try unreadCount(position, in: key) } ?? 0
-    }
-
-    /// The unread messages, counted in the copy where it has them all. Where it has not, the server's count stands, less
-    /// what was read since and is in the copy, what was deleted for everyone since, and what of it is known to be not shown,
-    /// and the messages after it are added.
-    func unreadCount(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
-        let seen = position.seen
-        guard seen < position.lastSeq else { return 0 }
-        let isWhole = try range(at: seen + 1, in: key).map { $0.upperBound >= position.lastSeq } ?? false
-        let isTold = !isWhole && seen < position.seq
-        let told = isTold ? min(try told(position, in: key), Int(clamping: position.seq - seen)) : 0
-        let after = isTold ? position.seq : seen
-        guard told < Self.mostUnread, after < position.lastSeq else { return min(told, Self.mostUnread) }
-        return min(Self.mostUnread, told + (try stored(after: after, in: key)))
-    }
-
-    /// What is left of the server's count.
-    private func told(_ position: UnreadPosition, in key: Int64) throws(StorageError) -> Int {
-        guard position.count < Self.mostUnread else { return position.count }
-        let hasRead = try range(at: position.after + 1, in: key).map { $0.upperBound >= position.seen } ?? false
-        // A message that is deleted does not change any more. What this device has found to be over, the server counted.
-        let gone = try connection.first(
+    /// Those of the server's count that are not counted any more.
+    fileprivate var gone: StaticString {
+        switch self {
+        case .all:
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM messages m
@@ -58,20 +30,94 @@ extension LocalStore {
                         THEN seq <= ?4 OR NOT EXISTS (SELECT 1 FROM shown_messages s WHERE s.key = m.key)
                         ELSE change_seq > ?3 OR is_expired = 2 END
                 LIMIT ?5)
-            """, key, hasRead ? position.after : position.seen, position.seq, position.seen, Self.mostUnread
-        ) { Int($0.integer(0)) }
-        return max(0, position.count - (gone ?? 0))
+            """
+        case .mentions:
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM messages m
+                WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND mentions_user = 1
+                    AND CASE WHEN deleted_at IS NULL
+                        THEN seq <= ?4 OR NOT EXISTS (SELECT 1 FROM shown_messages s WHERE s.key = m.key)
+                        ELSE change_seq > ?3 OR is_expired = 2 END
+                LIMIT ?5)
+            """
+        }
     }
 
-    private func stored(after seq: Int64, in key: Int64) throws(StorageError) -> Int {
-        try connection.first(
+    fileprivate var stored: StaticString {
+        switch self {
+        case .all:
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM shown_messages
                 WHERE conversation = ?1 AND seq > ?2 AND kind IN ('text', 'reply') AND deleted_at IS NULL
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
                 LIMIT ?3)
-            """, key, seq, Self.mostUnread
+            """
+        case .mentions:
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM shown_messages
+                WHERE conversation = ?1 AND seq > ?2 AND deleted_at IS NULL AND mentions_user = 1
+                LIMIT ?3)
+            """
+        }
+    }
+}
+
+extension LocalStore {
+    /// As many are counted; a hundred may be more.
+    private static let mostUnread = 100
+
+    func unreadPosition(in key: Int64) throws(StorageError) -> UnreadPosition? {
+        try connection.first(
+            """
+            SELECT last_seq, max(read_seq, cleared_seq), unread_count, unread_seq, unread_after, unread_mentions
+            FROM conversations WHERE key = ?1
+            """, key
+        ) { row in
+            UnreadPosition(
+                lastSeq: row.integer(0), seen: row.integer(1), count: Int(row.integer(2)), seq: row.integer(3),
+                after: row.integer(4), mentions: Int(row.integer(5)))
+        }
+    }
+
+    func unreadCount(in key: Int64) throws(StorageError) -> Int {
+        guard let position = try unreadPosition(in: key) else { return 0 }
+        return try unreadCount(position, in: key)
+    }
+
+    /// The unread messages, counted in the copy where it has them all. Where it has not, the server's count stands, less
+    /// what was read since and is in the copy, what was deleted for everyone since, and what of it is known to be not shown,
+    /// and the messages after it are added.
+    func unreadCount(
+        _ position: UnreadPosition, of part: UnreadPart = .all, in key: Int64
+    ) throws(StorageError) -> Int {
+        let seen = position.seen
+        guard seen < position.lastSeq else { return 0 }
+        let isWhole = try range(at: seen + 1, in: key).map { $0.upperBound >= position.lastSeq } ?? false
+        let isTold = !isWhole && seen < position.seq
+        let told = isTold ? min(try told(position, part, in: key), Int(clamping: position.seq - seen)) : 0
+        let after = isTold ? position.seq : seen
+        guard told < Self.mostUnread, after < position.lastSeq else { return min(told, Self.mostUnread) }
+        return min(Self.mostUnread, told + (try stored(part, after: after, in: key)))
+    }
+
+    /// What is left of the server's count.
+    private func told(_ position: UnreadPosition, _ part: UnreadPart, in key: Int64) throws(StorageError) -> Int {
+        let count = part == .all ? position.count : position.mentions
+        guard 1..<Self.mostUnread ~= count else { return count }
+        let hasRead = try range(at: position.after + 1, in: key).map { $0.upperBound >= position.seen } ?? false
+        // A message that is deleted does not change any more. What this device has found to be over, the server counted.
+        let gone = try connection.first(
+            part.gone, key, hasRead ? position.after : position.seen, position.seq, position.seen, Self.mostUnread
+        ) { Int($0.integer(0)) }
+        return max(0, count - (gone ?? 0))
+    }
+
+    private func stored(_ part: UnreadPart, after seq: Int64, in key: Int64) throws(StorageError) -> Int {
+        try connection.first(
+            part.stored, key, seq, Self.mostUnread
         ) { Int($0.integer(0)) } ?? 0
     }
 

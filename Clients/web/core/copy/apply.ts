@@ -103,7 +103,8 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
     const { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows } = told;
     const { messageLifetime } = told;
     const needsHead = head.cursor === undefined || head.cursor > lastSeq;
-    const toldUnread = { count: told.unreadCount, seq: lastSeq, after: Math.max(told.readSeq, told.clearedSeq) };
+    const { unreadCount: count, unreadMentions: mentions } = told;
+    const toldUnread = { count, seq: lastSeq, after: Math.max(told.readSeq, told.clearedSeq), mentions };
     const fields = { kind, title, createdAt, lastSeq, lastActivityAt, memberCount, role, permissions, windows };
     copy.setHead(id, { ...fields, messageLifetime, headSeq: lastSeq, needsHead, toldUnread });
   }

@@ -191,9 +191,11 @@ export class CopyWriter {
     await this.rows.put("releases", release);
   }
 
-  private async unread(head: ConversationRecord): Promise<number | undefined> {
-    if (isRequest(this.account, head.id)) return undefined;
-    return await countUnread(this.rows, head, hiddenIn(this.account, head), this.account.userId) || undefined;
+  private async counts(head: ConversationRecord): Promise<Pick<ConversationRecord, "unread" | "mentions">> {
+    const count = (part?: "mentioned") =>
+      countUnread(this.rows, head, hiddenIn(this.account, head), this.account.userId, part);
+    const unread = !isRequest(this.account, head.id) && await count() || undefined;
+    return { unread, mentions: unread && Math.min(unread, await count("mentioned")) || undefined };
   }
 
   private async finish(): Promise<Touched> {
@@ -201,8 +203,11 @@ export class CopyWriter {
       const head = await this.head(id);
       if (!head) continue;
       const isCounted = this.shown.has(id) || this.touched.everything;
-      const unread = isCounted ? await this.unread(head) : head.unread;
-      if (this.changed.has(id) || unread !== head.unread) await this.rows.put("conversations", { ...head, unread });
+      const counts = isCounted ? await this.counts(head) : head;
+      const { unread, mentions } = counts;
+      if (this.changed.has(id) || unread !== head.unread || mentions !== head.mentions) {
+        await this.rows.put("conversations", { ...head, unread, mentions });
+      }
     }
     if (this.isAccountChanged) await this.rows.put("account", this.account);
     return {

@@ -59,7 +59,7 @@ export interface ConversationRecord {
   lastActivityAt?: Time;
   memberCount: number;
   role: string;
-  /** Absent where every member may do all of it. */
+  /** Absent where everything is as by default. */
   permissions?: Permissions;
   /** Absent where messages stay until somebody deletes them. */
   messageLifetime?: MessageLifetime;
@@ -72,9 +72,10 @@ export interface ConversationRecord {
   /** The server knows that the copy reaches here. */
   deliveredSeq: number;
   /** The server's count of unread messages behind `after`, as it was at `seq`, for while the copy cannot count them itself. */
-  toldUnread: { count: number; seq: number; after: number };
+  toldUnread: { count: number; seq: number; after: number; mentions?: number };
   /** As derived from what is stored; absent instead of 0, so that an index finds the others. */
   unread?: number;
+  mentions?: number;
   // The stream.
   /** All changes up to here are applied; absent: not followed yet. */
   cursor?: number;
@@ -114,7 +115,11 @@ export interface Marks {
   markedUnread?: boolean;
 }
 
-export type MessageRecord = Message & { epoch: number };
+export type MessageRecord = Message & {
+  epoch: number;
+  /** Its position, if it mentions the user, or did before it was deleted. */
+  mentionedAt?: number;
+};
 
 /** What the server said of the receipts of one of the user's own messages. */
 export interface ReceiptRecord {
@@ -213,7 +218,10 @@ export const schema: Record<
       lifetime: "messageLifetime.seconds",
     },
   },
-  messages: { key: ["conversationId", "seq"], indexes: { id: ["conversationId", "id"] } },
+  messages: {
+    key: ["conversationId", "seq"],
+    indexes: { id: ["conversationId", "id"], mentioned: ["conversationId", "mentionedAt"] },
+  },
   revisions: { key: ["conversationId", "messageId"] },
   hidden: { key: ["conversationId", "messageId"] },
   members: { key: ["conversationId", "userId"] },

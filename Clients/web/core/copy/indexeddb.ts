@@ -63,10 +63,20 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
     }
     if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
   },
+  (database, transaction) => {
+    if (database.objectStoreNames.contains("messages")) {
+      const messages = transaction.objectStore("messages");
+      if (!messages.indexNames.contains("mentioned")) {
+        messages.createIndex("mentioned", ["conversationId", "mentionedAt"]);
+      }
+    }
+    if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
+  },
 ];
 
 /**
- * An earlier version has passed over what the server told of marks, drafts, permissions or lifetimes: the list brings it.
+ * An earlier version has passed over what the server told of marks, drafts, permissions, lifetimes or mentions: the list
+ * brings it.
  */
 function reloadList(account: IDBObjectStore): void {
   account.get(0).onsuccess = (event) => {

@@ -1,4 +1,4 @@
-import type { ConversationId, Message, MessageId } from "../model.ts";
+import type { ConversationId, Message, MessageId, UserId } from "../model.ts";
 import type { CopyWriter } from "./copy.ts";
 import { type MessageRecord, type Reading, within } from "./database.ts";
 import { storeReceipts } from "./receipts.ts";
@@ -19,7 +19,9 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   const isNewer = !known || told.changeSeq > known.changeSeq ||
     told.changeSeq === known.changeSeq && known.epoch < head.epoch;
   if (!isNewer) return;
-  await copy.rows.put("messages", { ...told, replyTo: completed(told, known), epoch: head.epoch });
+  const mentionedAt = mentions(told, copy.account.userId) ? told.seq : undefined;
+  const kept = told.deletedForEveryone ? known?.mentionedAt : mentionedAt;
+  await copy.rows.put("messages", { ...told, replyTo: completed(told, known), epoch: head.epoch, mentionedAt: kept });
   if (message.seq > head.topSeq) copy.setHead(id, { topSeq: message.seq });
   if (told.deletedForEveryone) {
     await copy.rows.removeAll("revisions", within(id, message.id));
@@ -34,6 +36,11 @@ export const noEpoch = -1;
 /** Whether it is this device that has found it to be over, so that the server's count has it. */
 export function isExpiredHere({ expired, epoch }: MessageRecord): boolean {
   return !!expired && epoch === noEpoch;
+}
+
+/** Whether it mentions a user, by name or with everybody. */
+export function mentions(message: Message, user?: UserId): boolean {
+  return message.senderId !== user && (!!message.mentionsAll || !!user && message.mentions.includes(user));
 }
 
 /** Changes name a parent only: what was known of it stays known. */

@@ -5,6 +5,8 @@ import { isExpiredHere } from "./messages.ts";
 import { rangeAt } from "./ranges.ts";
 
 type IsHidden = ReturnType<typeof hiddenIn>;
+/** What is counted: by the index `mentioned` those that mention the user. */
+type Part = "mentioned" | undefined;
 
 const most = 100;
 /** The user's own messages and tombstones are passed over; beyond this many rows nobody counts. */
@@ -21,16 +23,19 @@ export async function countUnread(
   head: ConversationRecord,
   isHidden: IsHidden,
   own?: UserId,
+  part?: Part,
 ): Promise<number> {
   const seen = Math.max(head.readSeq, head.clearedSeq);
   if (seen >= head.lastSeq) return 0;
   const isWhole = (rangeAt(head.ranges, seen + 1)?.[1] ?? 0) >= head.lastSeq;
   const { seq } = head.toldUnread;
-  const told = isWhole || seen >= seq ? 0 : Math.min(await countTold(rows, head, seen, isHidden, own), seq - seen);
+  const told = isWhole || seen >= seq
+    ? 0
+    : Math.min(await countTold(rows, head, seen, isHidden, own, part), seq - seen);
   const after = isWhole ? seen : Math.max(seen, seq);
   if (told >= most || after >= head.lastSeq) return Math.min(most, told);
   const counts = (message: Message) => isUnread(message, own) && isShown(message, isHidden);
-  return Math.min(most, told + await countStored(rows, head, after + 1, Infinity, counts));
+  return Math.min(most, told + await countStored(rows, head, after + 1, Infinity, counts, part));
 }
 
 /** What is left of the server's count. A hundred may be more. */
@@ -40,9 +45,11 @@ async function countTold(
   seen: number,
   isHidden: IsHidden,
   own?: UserId,
+  part?: Part,
 ): Promise<number> {
-  const { count, seq, after } = head.toldUnread;
-  if (count >= most) return count;
+  const { seq, after, mentions = 0 } = head.toldUnread;
+  const count = part ? mentions : head.toldUnread.count;
+  if (!count || count >= most) return count;
   const hasRead = (rangeAt(head.ranges, after + 1)?.[1] ?? 0) >= seen;
   // A message that is deleted does not change any more.
   const isGone = (message: MessageRecord) =>
@@ -50,7 +57,7 @@ async function countTold(
     (message.deletedForEveryone
       ? message.changeSeq > seq || isExpiredHere(message)
       : message.seq <= seen || !isShown(message, isHidden));
-  return Math.max(0, count - await countStored(rows, head, (hasRead ? after : seen) + 1, seq, isGone));
+  return Math.max(0, count - await countStored(rows, head, (hasRead ? after : seen) + 1, seq, isGone, part));
 }
 
 async function countStored(
@@ -59,10 +66,12 @@ async function countStored(
   first: number,
   last: number,
   counts: (message: MessageRecord) => boolean,
+  index: Part,
 ): Promise<number> {
   let count = 0;
   for (let [from, read] = [first, 0]; count < most && read < mostRead && from <= last; read += rowsAtOnce) {
     const messages = await rows.all("messages", {
+      index,
       from: [head.id, from],
       to: [head.id, last === Infinity ? [] : last],
       limit: rowsAtOnce,

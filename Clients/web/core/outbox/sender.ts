@@ -91,8 +91,8 @@ export class OutboxSender {
       if (isSend && (isFree || open.has(conversationId)) && fits && isUploaded(write)) {
         messages.push(row);
         bytes += sizeOf(row);
-        // A reply may be refused where a text is not: what comes after it must not overtake it.
-        if (write.replyTo === undefined) open.add(conversationId);
+        // These may be refused where a text is not: what comes after them must not overtake them.
+        if (write.replyTo === undefined && !write.mentionsAll) open.add(conversationId);
         else open.delete(conversationId);
       } else {
         if (isFree && !isSend) others.push(row);

@@ -16,6 +16,7 @@ export type PendingWrite =
     text: string;
     replyTo?: MessageId;
     mentions: UserId[];
+    mentionsAll?: true;
     sentAt: Time;
     files?: PendingFile[];
     extra?: Record<string, unknown>;

@@ -136,6 +136,40 @@ Deno.test("unread messages are counted where the copy has them, else as the serv
   expectEqual(await unread(), 0);
 });
 
+Deno.test("unread mentions are counted where the copy has them, else as the server counted them", async () => {
+  const copy = await Copy.begin(100, { unreadCount: 42, unreadMentions: 3, readSeq: 50 });
+  const mentions = async () => (await copy.database.read((rows) => oneRow(rows, talk)))!.conversation.unreadMentions;
+  expectEqual(await mentions(), 3);
+  await copy.apply(created(101, { mentions: ["carla"] }), created(102, { senderId: "anna", mentionsAll: true }));
+  expectEqual(await mentions(), 3);
+  await copy.apply(created(103, { mentions: ["carla", "anna"] }), created(104, { mentionsAll: true }));
+  expectEqual(await mentions(), 5);
+  const page = (first: number, last: number, lastSeq: number, mentioning?: number) => {
+    const write = history(first, last, lastSeq);
+    if (write.write !== "history") throw new Error();
+    const messages = write.page.messages.map((message) =>
+      message.seq === mentioning ? { ...message, mentions: ["anna"] } : message
+    );
+    return { ...write, page: { ...write.page, messages } };
+  };
+  await copy.apply(page(51, 60, 104, 55));
+  expectEqual(await mentions(), 5);
+  await copy.write({ kind: "read", seq: 55 });
+  expectEqual(await mentions(), 4);
+  const gone = { text: null, deletedForEveryone: true as const, deletedAt: "2026-03-07T12:00:00.000Z" };
+  const deleted = (seq: number, changeSeq: number) =>
+    changed(changeSeq, { kind: "message.deleted", message: message(seq, { changeSeq, ...gone }) });
+  await copy.apply(deleted(104, 105));
+  expectEqual(await mentions(), 3);
+  await copy.apply(page(61, 70, 105, 65));
+  await copy.apply(deleted(65, 106));
+  expectEqual(await mentions(), 2);
+  await copy.apply(page(56, 100, 106));
+  expectEqual(await mentions(), 1);
+  await copy.write({ kind: "read", seq: 103 });
+  expectEqual(await mentions(), undefined);
+});
+
 Deno.test("what is read of many unread messages is no longer counted, though the copy has not all of them", async () => {
   const copy = await Copy.begin(100, { unreadCount: 42, readSeq: 50 });
   const unread = async () => (await copy.head()).unread ?? 0;

@@ -24,8 +24,14 @@ Deno.test("what the server says of a group is kept, and a change replaces all of
   expectEqual((await row(copy)).conversation.permissions, { ...everyone, rename: "owners" });
   await copy.apply(changed(13, { kind: "permissions.changed", permissions: everyone }));
   expectEqual((await row(copy)).conversation.permissions, undefined);
+  const all = { ...everyone, mentionAll: "members" };
+  await copy.apply(changed(14, { kind: "permissions.changed", permissions: all }));
+  expectEqual([(await row(copy)).conversation.permissions, may(await row(copy), "mentionAll")], [all, true]);
+  await copy.apply(changed(15, { kind: "member.changed", userId: "anna", role: "member" }));
+  await copy.apply(changed(16, { kind: "permissions.changed", permissions: everyone }));
+  expectEqual([(await row(copy)).conversation.permissions, may(await row(copy), "mentionAll")], [undefined, false]);
   // No message is missing where permissions changed.
-  expectEqual((await copy.head()).ranges, [[12, 13]]);
+  expectEqual((await copy.head()).ranges, [[12, 14], [16, 16]]);
 });
 
 Deno.test("former members may nothing, and are not told who may", async () => {

@@ -1,3 +1,4 @@
+import { mentions } from "../../../core/copy/messages.ts";
 import { accountOf } from "../../../core/copy/copy.ts";
 import { timeline } from "../../../core/copy/timeline.ts";
 import { outboxOf } from "../../../core/copy/outbox-rows.ts";
@@ -127,7 +128,7 @@ export class Run {
       return await device.write({ kind: "member", user: world.pick(["ben", "carla"])!, isRemoved: false, role }, id);
     }
     for (let count = world.between(1, 2); count > 0; count--) {
-      const permission = world.pick<Permission>(["write", "addMembers", "rename"])!;
+      const permission = world.pick<Permission>(["write", "addMembers", "rename", "mentionAll"])!;
       const permitted = world.pick(["members", "admins", "owners"])!;
       await device.write({ kind: "permissions", permissions: { [permission]: permitted } }, id);
     }
@@ -216,7 +217,9 @@ export class Run {
     const replyTo = world.between(0, 3) === 0 ? parent : undefined;
     const text = `text ${this.sent.length}`;
     const sentAt = new Date(0).toISOString();
-    await device.write({ kind: "send", text, replyTo, mentions: [], sentAt }, id, message);
+    const mentions = world.happens(20) ? [world.pick(["anna", "ben", "carla"])!] : [];
+    const mentionsAll = world.happens(10) || undefined;
+    await device.write({ kind: "send", text, replyTo, mentions, mentionsAll, sentAt }, id, message);
   }
 
   /** Something this device has sent, pending or not. */
@@ -361,8 +364,10 @@ export class Run {
     const { server } = this.world;
     const who = `${device.name}, in ${id},`;
     const { lastMessage: _, deliveredSeq: __, draft: ___, ...truth } = server.conversation(id, user);
-    const unreadCount = await this.checkShown(device, truth);
-    truth.unreadCount = truth.request ? 0 : unreadCount;
+    const unread = await this.checkShown(device, truth);
+    truth.unreadCount = truth.request ? 0 : Math.min(100, unread.length);
+    const mentioning = truth.request ? 0 : unread.filter((message) => mentions(message, user)).length;
+    truth.unreadMentions = Math.min(100, mentioning) || undefined;
     const copy = await device.memory.read((rows) => rows.get("conversations", id));
     expect(copy, `${who} knows nothing`);
     const ranges = JSON.stringify(copy!.ranges);
@@ -375,9 +380,10 @@ export class Run {
     );
     const request = isRequest(await device.memory.read(accountOf), id) || undefined;
     const shown: Record<string, unknown> = { ...copy, ...copy!.marks, unreadCount: copy!.unread ?? 0, request };
+    shown.unreadMentions = copy!.mentions;
     for (const [name, value] of Object.entries(truth)) {
       // A read that the server refused, because the user had left, stays on the device.
-      const stays = ["readSeq", "unreadCount", "markedUnread"].includes(name) &&
+      const stays = ["readSeq", "unreadCount", "unreadMentions", "markedUnread"].includes(name) &&
         (truth.windows.length > 1 || truth.windows[0]!.to);
       const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(value)];
       expect(stays || one === other, `${who} has ${name} ${one}, the server ${other}`);
@@ -411,9 +417,9 @@ export class Run {
 
   /**
    * What is shown is what the user has not blocked, with their own tapbacks and those of others whom they have not blocked.
-   * Returns how many unread messages those are.
+   * Returns those that are unread.
    */
-  private async checkShown(device: SimulatedDevice, truth: Omit<Conversation, "deliveredSeq">): Promise<number> {
+  private async checkShown(device: SimulatedDevice, truth: Omit<Conversation, "deliveredSeq">): Promise<Message[]> {
     const { server } = this.world;
     const { id, kind, readSeq, clearedSeq } = truth;
     const blocked = kind === "direct" ? [] : server.user(device.user).blocked;
@@ -432,10 +438,9 @@ export class Run {
     expect(one === other, `${device.name} shows ${one} of ${id} instead of ${other}`);
     const answers = page.rows.some(({ parent }) => parent?.senderId !== undefined && blocked.includes(parent.senderId));
     expect(!answers, `${device.name} shows that somebody blocked is answered in ${id}`);
-    const unread = shown.filter(({ senderId, kind, deletedForEveryone, seq }) =>
+    return shown.filter(({ senderId, kind, deletedForEveryone, seq }) =>
       senderId !== device.user && kind !== "system" && !deletedForEveryone && seq > Math.max(readSeq, clearedSeq)
     );
-    return Math.min(100, unread.length);
   }
 
   private async checkOutbox(device: SimulatedDevice): Promise<void> {

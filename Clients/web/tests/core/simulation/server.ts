@@ -1,3 +1,4 @@
+import { mentions } from "../../../core/copy/messages.ts";
 import type {
   Change,
   Conversation,
@@ -191,6 +192,7 @@ export class ServerState {
     const unread = messages.filter(({ senderId, kind, deletedForEveryone, seq }) =>
       senderId !== user && kind !== "system" && !deletedForEveryone && seq > Math.max(readSeq, clearedSeq)
     );
+    const mentioning = unread.filter((message) => mentions(message, user)).length;
     const named = room.log.slice(0, lastSeq).findLast(({ kind }) =>
       ["conversation.renamed", "conversation.created"].includes(kind)
     );
@@ -209,14 +211,15 @@ export class ServerState {
       request: this.isAsked(user, id) || undefined,
       permissions: this.isMember(user, id) && isRestricting(room.permissions) ? room.permissions : undefined,
       messageLifetime: this.isMember(user, id) ? room.lifetime : undefined,
-      ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length), deliveredSeq: room.deliveredSeq[user] ?? 0 },
+      ...{ clearedSeq, readSeq, unreadCount: Math.min(100, unread.length) },
+      ...{ unreadMentions: Math.min(100, mentioning) || undefined, deliveredSeq: room.deliveredSeq[user] ?? 0 },
     };
   }
 
   isPermitted(user: string, id: string, permission: Permission): boolean {
     const { permissions, roles } = this.room(id);
     const among = { members: ["member", "admin", "owner"], admins: ["admin", "owner"], owners: ["owner"] };
-    return among[permissions[permission] as "members"].includes(roles[user]!);
+    return among[(permissions[permission] ?? "admins") as "members"].includes(roles[user]!);
   }
 
   readSeq(user: string, id: string): number {

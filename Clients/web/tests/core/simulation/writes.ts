@@ -17,6 +17,7 @@ interface NewMessage {
   text: string;
   replyTo?: string;
   mentions?: string[];
+  mentionsAll?: true;
   sentAt: string;
 }
 
@@ -110,7 +111,7 @@ export class WritableServer extends ServerState {
     } else stays[user] = last.from > log.length ? others : [...others, { ...last, to: log.length }];
   }
 
-  send(id: string, by: string, { id: message, text, replyTo, mentions, sentAt }: NewMessage): Message {
+  send(id: string, by: string, { id: message, text, replyTo, mentions, mentionsAll, sentAt }: NewMessage): Message {
     const known = this.room(id).messages[message];
     if (known) {
       const isSame = known[0]!.senderId === by && (known[0]!.text === text || known.length > 1);
@@ -119,6 +120,8 @@ export class WritableServer extends ServerState {
     }
     this.accept(id, by);
     if (!this.isMember(by, id) || !this.isPermitted(by, id, "write")) throw new Refusal(403, "forbidden");
+    const mayMention = !mentionsAll || this.room(id).kind === "group" && this.isPermitted(by, id, "mentionAll");
+    if (!mayMention) throw new Refusal(403, "forbidden");
     const parent = replyTo === undefined ? undefined : this.room(id).messages[replyTo]?.at(-1);
     const canReply = parent && !parent.deletedForEveryone && parent.kind !== "system" && this.sees(by, parent.seq, id);
     if (replyTo !== undefined && !canReply) throw new Refusal(422, "notReplyable");
@@ -126,7 +129,7 @@ export class WritableServer extends ServerState {
     const seq = this.append(id, { kind: "message.created", at: this.now, actorId: by, message });
     const stored: Message = {
       ...{ id: message, conversationId: id, seq, changeSeq: seq, senderId: by, kind: parent ? "reply" : "text", text },
-      ...{ sentAt, createdAt: this.now, tapbacks: [], tapbackCounts: {}, mentions: mentions ?? [] },
+      ...{ sentAt, createdAt: this.now, tapbacks: [], tapbackCounts: {}, mentions: mentions ?? [], mentionsAll },
       replyTo: parent && { messageId: parent.id, seq: parent.seq },
     };
     this.room(id).messages[message] = [stored];
@@ -152,7 +155,7 @@ export class WritableServer extends ServerState {
     const state = this.changeable(id, message, by, true);
     if (state.deletedForEveryone) return;
     const gone = { text: null, deletedForEveryone: true as const, deletedAt: state.createdAt, editedAt: undefined };
-    const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [], pinned: undefined };
+    const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined, pinned: undefined };
     this.changeMessage(id, message, by, "message.deleted", { ...gone, ...nothing });
   }
 
@@ -310,6 +313,7 @@ export class WritableServer extends ServerState {
   /** The change has all of them. */
   permit(id: string, changes: Partial<Permissions>, by: string): void {
     const permissions = { ...this.room(id).permissions, ...changes };
+    if (permissions.mentionAll === "admins") delete permissions.mentionAll;
     if (JSON.stringify(permissions) === JSON.stringify(this.room(id).permissions)) return;
     this.state.clock += 1;
     this.room(id).permissions = permissions;
@@ -336,7 +340,10 @@ export class WritableServer extends ServerState {
       .sort((one, other) => one.seq - other.seq);
     for (const { id: message, senderId, createdAt } of over) {
       const gone = { text: null, deletedForEveryone: true as const, deletedAt: createdAt, expired: true as const };
-      const nothing = { tapbacks: [], tapbackCounts: {}, mentions: [], editedAt: undefined, pinned: undefined };
+      const nothing = {
+        ...{ tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined },
+        ...{ editedAt: undefined, pinned: undefined },
+      };
       const at = this.room(id).log.at(-1)!.at;
       this.changeMessage(id, message, senderId, "message.deleted", { ...gone, ...nothing }, at);
     }
