@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import signal
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,7 @@ import pytest
 from contract import Contract
 from people import Person, new_id
 from raw import Raw
+from test_writes import problem
 
 FIRST = datetime(2020, 3, 7, 17, 0, tzinfo=UTC)
 PATIENCE = 60
@@ -532,16 +534,41 @@ def test_who_imports_too_much_at_once_or_too_often_is_refused(system, backend, h
         assert any(hasty.http.delete(f"/v1/import/{history.id}").status_code == 429 for _ in range(9))
 
 
-def test_without_a_store_lines_get_503_and_what_follows_them_is_skipped(system, backend, history):
+def test_without_a_store_nothing_is_imported(system, backend, history):
+    """Not even looked at: it would not be in the audit log."""
     nobody = {"PARLEY_BUS_STORE": f"ipc://{system.state}/nobody-*.sock", "PARLEY_REQUEST_DEADLINE": "300ms"}
-    with system.sibling("ingest", "/healthz", PARLEY_BYTES_IN_FLIGHT=str(1 << 20), **nobody) as port:
+    with system.sibling("ingest", "/healthz", **nobody) as port:
         alone = Importer(system, backend.name, port=port, adm=True)
-        records = [history.opening(), *(history.message(1 + n / 1000) for n in range(600))]
-        problems = [result["problem"]["code"] for result in alone.bring(*records)]
-        unavailable = problems.index("skipped")
-        assert 0 < unavailable <= 500 and set(problems[:unavailable]) == {"unavailable"}
-        assert problems[unavailable:] == ["skipped"] * (len(records) - unavailable)
+        line = json.dumps(history.opening()).encode()
+        assert problem(alone.http.post("/v1/import", content=line)) == (503, "unavailable")
         assert alone.http.delete(f"/v1/import/{history.id}").status_code == 503
+
+
+def test_when_a_store_goes_lines_get_503_and_what_follows_them_is_skipped(system, backend, history):
+    records = [history.opening(), *(history.message(1 + n / 1000) for n in range(600))]
+    first, *rest = [json.dumps(record).encode() + b"\n" for record in records]
+
+    def lines():
+        yield first
+        deadline = time.monotonic() + PATIENCE
+        while system.sql(f"SELECT count(*) FROM store.imports WHERE conversation_id = '{history.id}'") != "1":
+            assert time.monotonic() < deadline
+        system.signal("store", 0, signal.SIGSTOP)
+        yield b"".join(rest)
+
+    small = {"PARLEY_BYTES_IN_FLIGHT": str(1 << 20), "PARLEY_REQUEST_DEADLINE": "300ms"}
+    with system.sibling("ingest", **small) as port:
+        importer = Importer(system, backend.name, port=port, adm=True)
+        try:
+            response = importer.http.post("/v1/import", content=lines(), timeout=PATIENCE)
+        finally:
+            system.signal("store", 0, signal.SIGCONT)
+        stored, *results = [json.loads(line) for line in response.content.splitlines()]
+    assert stored["status"] == 200
+    problems = [result["problem"]["code"] for result in results]
+    unavailable = problems.index("skipped")
+    assert 0 < unavailable <= 500 and set(problems[:unavailable]) == {"unavailable"}
+    assert problems[unavailable:] == ["skipped"] * (len(rest) - unavailable)
     # Whatever of it the store has heard: a drop that has begun is to be ended.
     assert backend.drop(history.id) in (204, 404)
     backend.brought(*records, history.end())

@@ -22,7 +22,9 @@ import Testing
             VALUES (0, 1, gen_random_uuid(), now(), 'backend', 'eraseUser')
             """
         try store.execute("SET ROLE store; \(act); UPDATE store.acts SET status = 202")
-        for change in ["UPDATE store.acts SET administrator_id = 'x'", "DELETE FROM store.acts", "TRUNCATE store.acts"] {
+        for change in [
+            "UPDATE store.acts SET administrator_id = 'x'", "DELETE FROM store.acts", "TRUNCATE store.acts",
+        ] {
             #expect(throws: (any Error).self) { try store.execute(change) }
         }
     }
