@@ -18,11 +18,13 @@ def backend(new_person):
 
 
 def acts(backend, by: Person | None = None) -> list[dict]:
-    """Those of one administrator, in all pages. What became of the last one is noted while its response is on its way."""
+    """Those of one administrator. What became of the last one is noted while its response is on its way."""
     deadline = time.monotonic() + PATIENCE
-    while not all("status" in act for act in (found := logged(backend, by))):
+    while True:
+        found = logged(backend, by)
+        if all("status" in act for act in found):
+            return found
         assert time.monotonic() < deadline, found
-    return found
 
 
 def logged(backend, by: Person | None) -> list[dict]:

@@ -576,7 +576,8 @@ private func send(_ number: Int, user: String = "anna") -> String {
         #expect(await ingest.ends.isEmpty)
     }
 
-    @Test("messages that an administrator sends for users are recorded where that is asked for", arguments: [false, true])
+    @Test(
+        "messages that an administrator sends for users are recorded where that is asked for", arguments: [false, true])
     func auditedSends(isAskedFor: Bool) async throws {
         let ingest = try await TestIngest.start(["PARLEY_AUDIT_SENDS": isAskedFor ? "1" : "0"])
         let client = try RawClient(port: ingest.port)

@@ -232,7 +232,9 @@ struct ManyWritersTests {
         }
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
-        for table in ["revocations", "tapbacks", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2"] {
+        for table in [
+            "revocations", "tapbacks", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2",
+        ] {
             let rows = try system.database.query("SELECT FROM store.\(table)")
             #expect(!rows.isEmpty, "no \(table)")
         }

@@ -216,7 +216,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     ),
     (
         RecordAct(message.uuid, by: bob, for: nil, call: "x", in: nil),
-        "0189000000007000800000000000aaaa" + "03626f62" + "00" + "0178" + "00000000000000000000000000000000" + "00" + "00"
+        "0189000000007000800000000000aaaa" + "03626f62" + "00" + "0178" + "00000000000000000000000000000000" + "00"
+            + "00"
     ),
     (EndAct(message.uuid, status: 204), "0189000000007000800000000000aaaa" + "00cc"),
     (ActsQuery(by: bob, after: 3, limit: 100), "03626f62" + "0000000000000003" + "0064"),
