@@ -69,7 +69,9 @@ extension Problem {
 
 extension IngestService {
     /// The act that a request is, if an administrator makes it and it belongs into the log.
-    func act(of request: Request, _ route: Route) throws(Problem) -> AuditedAct? {
+    ///
+    /// - Parameter patience: how long the log may be away; nil: half of the time that a request has.
+    func act(of request: Request, _ route: Route, patience: Duration? = nil) throws(Problem) -> AuditedAct? {
         let call = route.call
         guard call.audit == .always || call.audit == .ifSendsAre && auditsSends else { return nil }
         let token = try authenticator.token(of: request)
@@ -79,7 +81,7 @@ extension IngestService {
             UUIDBytes(high: random.next(), low: random.next()), by: token.user,
             for: isForUser ? try authenticator.user(of: request) : nil, call: call.name.description,
             in: route.namedConversation, target: route.namedTarget)
-        return AuditedAct(act, bus: bus, deadline: deadline / 2)
+        return AuditedAct(act, bus: bus, deadline: patience ?? deadline / 2)
     }
 
     /// `GET /v1/audit`

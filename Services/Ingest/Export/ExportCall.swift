@@ -61,7 +61,7 @@ final class ExportCall: StreamHandler {
         self.trace = trace
         self.isHead = isHead
         self.subject = subject
-        patience = ingest.deadline * 6
+        patience = Self.patience(ingest.deadline)
         weight = account.weight(of: subject.call)
         switch subject {
         case .conversation(let conversation): conversations.append(conversation)
@@ -70,6 +70,8 @@ final class ExportCall: StreamHandler {
         account.begin(weight: weight, bytes: 0)
         ingest.metrics.exportBegan()
     }
+
+    fileprivate static func patience(_ deadline: Duration) -> Duration { deadline * 6 }
 
     // MARK: The client
 
@@ -373,7 +375,7 @@ extension IngestService {
             let subject: ExportCall.Subject =
                 route.call == .exportUser ? .user(try route.user()) : .conversation(try route.conversation())
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            let act = try act(of: request, route)
+            let act = try act(of: request, route, patience: ExportCall.patience(deadline))
             return .streamed(ExportCall(self, account, token, act, trace, isHead: request.isHead, subject))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))

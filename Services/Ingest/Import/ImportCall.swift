@@ -48,7 +48,7 @@ final class ImportCall: StreamHandler {
         self.token = token
         self.act = act
         self.trace = trace
-        patience = ingest.deadline * 6
+        patience = Self.patience(ingest.deadline)
         heldBytes = bytes
         weight = account.weight(of: .importRecords)
         var bounds = ImportStream.Bounds()
@@ -60,6 +60,8 @@ final class ImportCall: StreamHandler {
         ingest.load.arrived(bytes: bytes)
         ingest.metrics.importBegan()
     }
+
+    fileprivate static func patience(_ deadline: Duration) -> Duration { deadline * 6 }
 
     // MARK: The client
 
@@ -207,7 +209,7 @@ extension IngestService {
             let token = try authenticator.token(of: request)
             guard load.hasRoom(arrivingBytes: importBytes) else { throw .processOverloaded }
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            let act = try act(of: request, route)
+            let act = try act(of: request, route, patience: ImportCall.patience(deadline))
             return .streamed(ImportCall(self, account, token, act, trace, holding: importBytes))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))
