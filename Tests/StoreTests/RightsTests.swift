@@ -16,7 +16,9 @@ import Testing
 
     @Test("the audit log is added to and the status of an act noted, and nothing of it is changed or removed")
     func auditLog() throws {
-        let store = try Self.database(.plain).connect()
+        let database = try Self.database(.plain)  // It is removed with its last use.
+        defer { withExtendedLifetime(database) {} }
+        let store = try database.connect()
         let act = """
             INSERT INTO store.acts (slot, number, id, at, administrator_id, call)
             VALUES (0, 1, gen_random_uuid(), now(), 'backend', 'eraseUser')
