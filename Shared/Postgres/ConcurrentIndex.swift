@@ -50,7 +50,8 @@ struct ConcurrentIndex {
         }
         // These wait for the users of the table, but block nobody.
         try database.execute("SET lock_timeout = 0")
-        if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY \(schema).\(name)") }
+        // On Citus the workers lack the table's index until all shards have theirs, and those may lack it, too.
+        if !invalid.isEmpty { try database.execute("DROP INDEX CONCURRENTLY IF EXISTS \(schema).\(name)") }
         try database.execute("\(create) CONCURRENTLY IF NOT EXISTS \(name) ON \(schema).\(table) \(definition)")
         try database.execute(Migrator.lockTimeout)
     }

@@ -65,14 +65,16 @@ class Cluster:
             raise RuntimeError(done.stderr.strip())
         return [line.split("\t") for line in done.stdout.splitlines()]
 
-    def migrate(self, service: str, *options: str, database: str = "parley", node: int = 0) -> str:
-        """What `migrate` says. Raises that if it fails."""
-        return self.run(service, "migrate", *options, database=database, node=node, check=True)
+    def migrate(self, service: str, *options: str, database: str = "parley", owner: str | None = None) -> str:
+        """What `migrate` says. Raises that if it fails. Without an owner the tables are the service's own."""
+        return self.run(service, "migrate", *options, database=database, user=owner, check=True)
 
-    def run(self, service: str, *arguments: str, database: str = "parley", node: int = 0, check=False) -> str:
+    def run(
+        self, service: str, *arguments: str, database: str = "parley", user: str | None = None, check: bool = False
+    ) -> str:
         done = subprocess.run(
             [EXECUTABLES / service, *arguments],
-            env=self.environment(service, node, database),
+            env=self.environment(service, database, user),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -82,9 +84,16 @@ class Cluster:
             raise RuntimeError(done.stdout)
         return done.stdout
 
-    def environment(self, service: str, node: int = 0, database: str = "parley") -> dict[str, str]:
-        """Of a service that is connected to this node first."""
-        return self.system.environment | {"PARLEY_DATABASE_URL": self.url(service, node, database)}
+    def grant(self, service: str, database: str = "parley"):
+        """As in a deployed system, whose services are not the owners."""
+        file = REPOSITORY / f"deploy/database/{service}_owner.sql"
+        command = ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", f"--file={file}", self.url(database=database)]
+        done = subprocess.run(command, text=True, capture_output=True, timeout=240)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+    def environment(self, service: str, database: str = "parley", user: str | None = None) -> dict[str, str]:
+        """Of a service that is connected to the coordinator."""
+        return self.system.environment | {"PARLEY_DATABASE_URL": self.url(user or service, database=database)}
 
     def _socket(self, number: int) -> str:
         """The fifth line of the postmaster's file."""

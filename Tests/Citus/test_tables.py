@@ -1,6 +1,5 @@
 """Where the tables are after `migrate --citus`, and what later migrations do to them."""
 
-import subprocess
 from collections import Counter
 from hashlib import sha256
 
@@ -28,6 +27,7 @@ SHAPES = r"""
             FROM pg_constraint WHERE conrelid = c.oid) d (definition)),
         (SELECT string_agg(definition, ', ' ORDER BY definition) FROM (
             SELECT substring(pg_get_indexdef(indexrelid) FROM ' USING .*')
+                || CASE WHEN NOT indisvalid THEN ' INVALID' ELSE '' END
             FROM pg_index WHERE indrelid = c.oid) d (definition))
     FROM pg_class c WHERE relkind = 'r' AND relnamespace::regnamespace::text IN ('store', 'receipt', 'media')
         AND (relname ~ '_\d+$') = {are_shards}
@@ -136,18 +136,54 @@ def test_each_worker_has_a_table_of_its_own_of_who_owns_slots_there(cluster):
 
 
 def test_rights_are_granted_on_the_workers_too(cluster):
-    """By the files of a deployed system, whose services are not the owners."""
     for service in SCHEMAS:
-        file = REPOSITORY / f"deploy/database/{service}_owner.sql"
-        done = subprocess.run(
-            ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", f"--file={file}", cluster.url()], text=True, capture_output=True
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        cluster.grant(service)
         for node in (1, 2):
             [[rights]] = cluster.sql(
                 f"SELECT relacl FROM pg_class WHERE oid = '{service}.services'::regclass", node=node
             )
             assert f"{service}=arwd" in rights
+
+
+ACT = """
+    INSERT INTO {acts} (slot, number, id, at, administrator_id, call)
+    VALUES (7, {number}, gen_random_uuid(), now(), 'backend', 'eraseUser');
+    UPDATE {acts} SET status = 202 WHERE slot = 7
+"""
+CHANGES = [
+    "UPDATE {acts} SET administrator_id = 'x' WHERE slot = 7",
+    "DELETE FROM {acts} WHERE slot = 7",
+    "SET citus.enable_manual_changes_to_shards = on; TRUNCATE {acts}",  # Anybody may set this.
+]
+SHARD = "SELECT get_shard_id_for_distribution_column('{table}', 7::smallint)"
+PLACE = "SELECT nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid) WHERE shardid = {shard}"
+
+
+def test_the_audit_log_is_only_added_to_by_the_names_of_shards_too(cluster):
+    """Wherever the shard is: what is granted on columns goes with it."""
+    database = "deployed"
+    cluster.create_database(database)
+    for service in SCHEMAS:
+        cluster.migrate(service, "--citus", "2", database=database, owner="postgres")
+    for service in SCHEMAS:
+        cluster.grant(service, database)
+    log, placement = (
+        cluster.sql(SHARD.format(table=table), database=database)[0][0] for table in ("store.acts", "placement.slots")
+    )
+    number = 0
+    for _ in range(2):
+        place = cluster.sql(PLACE.format(shard=log), database=database)[0][0]
+        node = cluster.nodes.index(place)
+        for acts, at in (("store.acts", 0), ("store.acts", node), (f"store.acts_{log}", node)):
+            number += 1
+            cluster.sql(ACT.format(acts=acts, number=number), user="store", node=at, database=database)
+            for change in CHANGES:
+                with pytest.raises(RuntimeError, match="permission denied for table acts"):
+                    cluster.sql(change.format(acts=acts), user="store", node=at, database=database)
+        nodes = f"'{place}', 5432, '{cluster.nodes[3 - node]}', 5432"
+        cluster.sql(f"SELECT citus_move_shard_placement({placement}, {nodes}, 'block_writes')", database=database)
+    acts = cluster.sql("SELECT number, status FROM store.acts ORDER BY 1", database=database)
+    assert acts == [[str(each), "202"] for each in range(1, 7)]
 
 
 @pytest.mark.parametrize("service", SCHEMAS)
@@ -199,6 +235,26 @@ def test_later_migrations_change_distributed_tables(cluster, service, number):
     assert {name: rest[:2] for name, rest in tables(cluster, database).items() if name.startswith(service)} == new
     assert differing_shards(cluster, database) == []
     assert {each for each in shapes(cluster, 0) if each[0] in new} <= shapes(cluster, 0, database)
+
+
+def test_an_index_that_some_shards_got_is_built_again(cluster):
+    """What an interruption leaves: the coordinator has it, and it is not valid."""
+    cluster.create_database("interrupted")
+    cluster.migrate("media", "--citus", database="interrupted")
+    apply_migrations(cluster, "store", 37, "interrupted")
+    [[shard]] = cluster.sql(SHARD.format(table="store.messages"), database="interrupted")
+    node = cluster.nodes.index(cluster.sql(PLACE.format(shard=shard), database="interrupted")[0][0])
+    in_the_way = f"""
+        SET citus.enable_manual_changes_to_shards = on;
+        CREATE INDEX messages_mentioning_{shard} ON store.messages_{shard} (seq)
+    """
+    cluster.sql(in_the_way, node=node, database="interrupted")
+    with pytest.raises(RuntimeError, match="CONCURRENTLY-enabled index command failed"):
+        index = "CREATE INDEX CONCURRENTLY messages_mentioning ON store.messages (conversation_id, seq, slot)"
+        cluster.sql(index, user="store", database="interrupted")
+    cluster.migrate("store", database="interrupted")
+    assert {each for each in shapes(cluster, 0) if each[0] == "store.messages"} <= shapes(cluster, 0, "interrupted")
+    assert differing_shards(cluster, "interrupted") == []
 
 
 def apply_migrations(cluster: Cluster, service: str, number: int, database: str):

@@ -167,7 +167,7 @@ require_citus() {
     control=/usr/share/postgresql/$version/extension/citus.control
     [[ -f $control ]] || die \
         "PARLEY_CITUS needs the extension citus, and PostgreSQL $version has none ($control is missing)." \
-        "Install Citus 13 for it, or leave PARLEY_CITUS out."
+        "Install Citus 13.1 or later for it, or leave PARLEY_CITUS out."
 }
 
 # How many workers there are is decided when the database is created.
