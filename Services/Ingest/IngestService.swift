@@ -17,6 +17,8 @@ final class IngestService: HTTPHandler {
     let limits: ClientLimits
     private let userLimit: UserLimit
     let deadline: Duration
+    /// How long an import or an export waits for a service that is away.
+    var patience: Duration { deadline * 6 }
     private let service: Service
     let authenticator: Authenticator
     private let page: WebPage?

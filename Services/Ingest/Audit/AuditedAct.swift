@@ -28,10 +28,9 @@ final class AuditedAct {
     }
 
     /// Says more about it, before it is recorded.
-    func note(conversation: ConversationID? = nil, detail: StaticString = "") {
-        act.conversation = conversation ?? act.conversation
-        act.detail = detail.description
-    }
+    func note(_ conversation: ConversationID) { act.conversation = conversation }
+
+    func note(detail: StaticString) { act.detail = detail.description }
 
     /// Calls `next` when it is in the log, or with the reason why it is not: then it must not be carried out.
     func record(then next: @escaping @Reactor (Problem?) -> Void) {

@@ -7,7 +7,7 @@ extension IngestService {
     ) throws(Problem) {
         let command = try ConversationFields.command(body, creator: user, limits: limits)
         let weight = try pay(exchange, items: command.members.count)
-        exchange.act?.note(conversation: command.conversation)
+        exchange.act?.note(command.conversation)
         forward(.createConversation, in: command.conversation.slot, size: body.count, weight: weight, exchange) {
             command.write(to: &$0)
         }

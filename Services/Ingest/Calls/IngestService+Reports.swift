@@ -7,7 +7,7 @@ extension IngestService {
     func createReport(_ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let fields = try ReportFields(body)
         let conversation = try fields.conversation()
-        exchange.act?.note(conversation: conversation)
+        exchange.act?.note(conversation)
         write(.report(try fields.report()), in: conversation, by: user, exchange)
     }
 

@@ -25,23 +25,7 @@ extension IngestService {
         _ kind: StoreRequestKind, in slot: Slot, size: Int, weight: Int? = nil, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
-        guard let act = exchange.act else {
-            return requestNow(kind, in: slot, size, weight, exchange, fields: fields, completion)
-        }
-        record(act, exchange, size, weight, fields, completion) { [self] fields in
-            requestNow(kind, in: slot, size, weight, exchange, fields: { $0.append(fields) }, completion)
-        }
-    }
-
-    private func requestNow(
-        _ kind: StoreRequestKind, in slot: Slot, _ size: Int, _ weight: Int?, _ exchange: Exchange,
-        fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
-    ) {
-        let inFlight = exchange.begin(weight: weight, size: size)
-        bus.request(kind, in: slot, deadline: deadline, trace: exchange.trace, fields: fields) { outcome in
-            inFlight.end()
-            completion(outcome.result)
-        }
+        request(.store(kind, slot), size, weight, exchange, fields, completion)
     }
 
     /// Sends a request to the receipt service that owns `slot` and forwards its response to the client.
@@ -61,62 +45,58 @@ extension IngestService {
         _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void,
         completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
-        guard let act = exchange.act else { return requestNow(kind, in: slot, exchange, fields: fields, completion) }
-        record(act, exchange, 0, nil, fields, completion) { [self] fields in
-            requestNow(kind, in: slot, exchange, fields: { $0.append(fields) }, completion)
-        }
+        request(.receipt(kind, slot), 0, nil, exchange, fields, completion)
     }
 
-    private func requestNow(
-        _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void,
-        _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
-    ) {
-        let inFlight = exchange.begin(weight: nil, size: 0)
-        bus.request(kind, in: slot, deadline: deadline, fields: fields) { outcome in
-            inFlight.end()
-            completion(outcome.result)
-        }
-    }
-
-    /// Asks the media service that owns the user's slot, as above. It gets half of the time, because a request to a store
-    /// follows.
+    /// Asks the media service that owns the user's slot, as above.
     func request(
         _ kind: MediaRequestKind, of user: UserID, size: Int, weight: Int?, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void, completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
-        guard let act = exchange.act else {
-            return requestNow(kind, of: user, size, weight, exchange, fields: fields, completion)
-        }
-        record(act, exchange, size, weight, fields, completion) { [self] fields in
-            requestNow(kind, of: user, size, weight, exchange, fields: { $0.append(fields) }, completion)
-        }
+        request(.media(kind, user), size, weight, exchange, fields, completion)
     }
 
-    private func requestNow(
-        _ kind: MediaRequestKind, of user: UserID, _ size: Int, _ weight: Int?, _ exchange: Exchange,
-        fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    private enum Destination {
+        case store(StoreRequestKind, Slot)
+        case receipt(ReceiptRequestKind, Slot)
+        case media(MediaRequestKind, UserID)
+    }
+
+    /// Sends a request at once, or, if it belongs to an administrator's act, when that is in the audit log.
+    private func request(
+        _ destination: Destination, _ size: Int, _ weight: Int?, _ exchange: Exchange,
+        _ fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
         let inFlight = exchange.begin(weight: weight, size: size)
-        bus.request(kind, of: user, deadline: deadline / 2, trace: exchange.trace, fields: fields) { outcome in
+        let end = { @Reactor (result: Result<BusResponse, Problem>) in
             inFlight.end()
-            if case .timedOut = outcome { return completion(.failure(.noMedia)) }
-            completion(outcome.result)
+            completion(result)
         }
-    }
-
-    /// Calls `next` with the fields of a request when the act that it belongs to is in the audit log.
-    private func record(
-        _ act: AuditedAct, _ exchange: Exchange, _ size: Int, _ weight: Int?, _ fields: (inout ByteBuffer) -> Void,
-        _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void,
-        then next: @escaping @Reactor ([UInt8]) -> Void
-    ) {
-        let inFlight = exchange.begin(weight: weight, size: size)
+        guard let act = exchange.act else { return send(to: destination, exchange.trace, fields, end) }
         var buffer = ByteBuffer()
         fields(&buffer)
         let bytes = buffer.array
-        act.record { problem in
-            inFlight.end()
-            if let problem { completion(.failure(problem)) } else { next(bytes) }
+        act.record { [self] problem in
+            if let problem { return end(.failure(problem)) }
+            send(to: destination, exchange.trace, { $0.append(bytes) }, end)
+        }
+    }
+
+    private func send(
+        to destination: Destination, _ trace: TraceContext?, _ fields: (inout ByteBuffer) -> Void,
+        _ end: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
+    ) {
+        switch destination {
+        case .store(let kind, let slot):
+            bus.request(kind, in: slot, deadline: deadline, trace: trace, fields: fields) { end($0.result) }
+        case .receipt(let kind, let slot):
+            bus.request(kind, in: slot, deadline: deadline, fields: fields) { end($0.result) }
+        case .media(let kind, let user):
+            // It gets half of the time, because a request to a store follows.
+            bus.request(kind, of: user, deadline: deadline / 2, trace: trace, fields: fields) { outcome in
+                if case .timedOut = outcome { return end(.failure(.noMedia)) }
+                end(outcome.result)
+            }
         }
     }
 

@@ -61,7 +61,7 @@ final class ExportCall: StreamHandler {
         self.trace = trace
         self.isHead = isHead
         self.subject = subject
-        patience = Self.patience(ingest.deadline)
+        patience = ingest.patience
         weight = account.weight(of: subject.call)
         switch subject {
         case .conversation(let conversation): conversations.append(conversation)
@@ -70,8 +70,6 @@ final class ExportCall: StreamHandler {
         account.begin(weight: weight, bytes: 0)
         ingest.metrics.exportBegan()
     }
-
-    fileprivate static func patience(_ deadline: Duration) -> Duration { deadline * 6 }
 
     // MARK: The client
 
@@ -375,7 +373,7 @@ extension IngestService {
             let subject: ExportCall.Subject =
                 route.call == .exportUser ? .user(try route.user()) : .conversation(try route.conversation())
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            let act = try act(of: request, route, patience: ExportCall.patience(deadline))
+            let act = try act(of: request, route, patience: patience)
             return .streamed(ExportCall(self, account, token, act, trace, isHead: request.isHead, subject))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))

@@ -48,7 +48,7 @@ final class ImportCall: StreamHandler {
         self.token = token
         self.act = act
         self.trace = trace
-        patience = Self.patience(ingest.deadline)
+        patience = ingest.patience
         heldBytes = bytes
         weight = account.weight(of: .importRecords)
         var bounds = ImportStream.Bounds()
@@ -60,8 +60,6 @@ final class ImportCall: StreamHandler {
         ingest.load.arrived(bytes: bytes)
         ingest.metrics.importBegan()
     }
-
-    fileprivate static func patience(_ deadline: Duration) -> Duration { deadline * 6 }
 
     // MARK: The client
 
@@ -209,7 +207,7 @@ extension IngestService {
             let token = try authenticator.token(of: request)
             guard load.hasRoom(arrivingBytes: importBytes) else { throw .processOverloaded }
             let trace = request[.traceParent].flatMap { TraceContext(traceparent: $0) }
-            let act = try act(of: request, route, patience: ImportCall.patience(deadline))
+            let act = try act(of: request, route, patience: patience)
             return .streamed(ImportCall(self, account, token, act, trace, holding: importBytes))
         } catch {
             return refused(Refusal(error, headers: challenges(error, request)))
