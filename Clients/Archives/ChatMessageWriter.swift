@@ -123,12 +123,12 @@ struct ChatMessageWriter {
         var revisions = history.revisions(of: text.parts, createdAt: message.createdAt)
         guard !revisions.isEmpty else { return nil }
         for index in revisions.indices {
-            revisions[index].text = allowed(revisions[index].text, &report)
-            if MessageText.isBlank(revisions[index].text) { revisions[index].text = "[Empty message]" }
+            let text = allowed(revisions[index].text ?? "", &report)
+            revisions[index].text = MessageText.isBlank(text) ? "[Empty message]" : text
             revisions[index].at = min(revisions[index].at, max(now, message.createdAt))
         }
         revisions[revisions.count - 1].text = message.text ?? ""
-        guard revisions.allSatisfy({ $0.text.utf8.count <= ContractLimits.textBytes }) else {
+        guard revisions.allSatisfy({ $0.text?.utf8.count ?? 0 <= ContractLimits.textBytes }) else {
             report.note(.cutRevisions, 1, row.guid)
             return nil
         }

@@ -25,6 +25,8 @@ package enum ImportRecord: Hashable, Sendable {
         package var id: MessageID
         package var senderId: UserID
         package var text: String?
+        /// Of a sealed message, in place of a text.
+        package var sealed: String?
         package var replyTo: MessageID?
         package var attachments: [Attachment]?
         /// The application's own.
@@ -35,10 +37,7 @@ package enum ImportRecord: Hashable, Sendable {
         package var deletedAt: Timestamp?
     }
 
-    package struct Revision: Hashable, Sendable, Codable {
-        package var text: String
-        package var at: Timestamp
-    }
+    package typealias Revision = Models.Revision
 
     package struct Tapback: Hashable, Sendable, Codable {
         package var conversationId: ConversationID

@@ -1,9 +1,16 @@
+import Foundation
 import Models
 
 /// Texts that a message may have.
 enum MessageText {
     static func isValid(_ text: String) -> Bool {
         text.utf8.count <= ContractLimits.textBytes && !isBlank(text) && !text.utf8.contains(0)
+    }
+
+    /// Whether it is base64 in its one form, as a sealed message has it.
+    static func isSealed(_ text: String) -> Bool {
+        text.utf8.count <= ContractLimits.sealedBytes && !text.isEmpty
+            && Data(base64Encoded: text)?.base64EncodedString() == text
     }
 
     static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }

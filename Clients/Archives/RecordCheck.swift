@@ -15,6 +15,7 @@ package final class RecordCheck {
         case future = "the date lies in the future"
         case doubledMessage = "the message is there already"
         case text = "the text is missing, blank, too long, or holds U+0000"
+        case sealed = "what is sealed is no base64, too long, or beside a text or a parent"
         case revisions = "the revisions are out of order, or do not end in the text"
         case unknownMessage = "the message, or the one it replies to, is not there"
         case deletedMessage = "the message is deleted"
@@ -129,18 +130,26 @@ package final class RecordCheck {
         if let deletedAt = record.deletedAt {
             guard deletedAt >= record.createdAt else { return .order }
             guard deletedAt <= now else { return .future }
-        } else if record.attachments?.isEmpty ?? true, record.text == nil {
+        } else if record.attachments?.isEmpty ?? true, record.text == nil, record.sealed == nil {
             return .text
+        }
+        if let sealed = record.sealed {
+            guard record.text == nil, record.replyTo == nil, MessageText.isSealed(sealed) else { return .sealed }
         }
         if let text = record.text, !MessageText.isValid(text) { return .text }
         return record.revisions.flatMap { refusal(of: $0, record) }
     }
 
     private func refusal(of revisions: [ImportRecord.Revision], _ record: ImportRecord.Message) -> Refusal? {
-        guard revisions.last?.text == record.text, revisions.first?.at == record.createdAt else { return .revisions }
+        guard revisions.last?.text == record.text, revisions.last?.sealed == record.sealed,
+            revisions.first?.at == record.createdAt
+        else { return .revisions }
+        let areOfOneKind = revisions.allSatisfy { ($0.text == nil) == (record.sealed != nil) }
+        guard areOfOneKind, revisions.compactMap(\.sealed).allSatisfy(MessageText.isSealed) else { return .sealed }
         // What was sent with attachments and without a text may have got one by an edit.
         let hadNone = record.attachments?.isEmpty == false && revisions.first?.text == ""
-        guard revisions.dropFirst(hadNone ? 1 : 0).allSatisfy({ MessageText.isValid($0.text) }) else { return .text }
+        let texts = revisions.dropFirst(hadNone ? 1 : 0).compactMap(\.text)
+        guard texts.allSatisfy(MessageText.isValid) else { return .text }
         let times = revisions.map(\.at)
         guard zip(times, times.dropFirst()).allSatisfy(<=) else { return .revisions }
         return times.allSatisfy { $0 <= now } ? nil : .future

@@ -651,7 +651,7 @@ extension ChatScreen {
             let time = "\(maker.times.dayName(revision.at, now: now)) \(maker.times.time(revision.at))"
             let isPresent = index == panel.revisions.count - 1
             return [Line(), Line(" " + time + (isPresent ? " · now" : ""), .dim)]
-                + memory.wrapped(HarmlessText.lines(revision.text), width: talkWidth - 4).map {
+                + memory.wrapped(HarmlessText.lines(revision.text ?? Message.sealedTitle), width: talkWidth - 4).map {
                     Line("   " + $0, isPresent ? .plain : .dim)
                 }
         }

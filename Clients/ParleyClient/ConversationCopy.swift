@@ -105,7 +105,8 @@ private struct CopiedMessage: JSONObject {
         case "changeSeq": changeSeq = try reader.integer()
         case "kind": kind = try reader.string()
         case "senderId": sender = try reader.string()
-        case "text": text = try reader.consumeNull() ? nil : try reader.string()
+        case "text": if try !reader.consumeNull() { text = try reader.string() }
+        case "sealed": text = try reader.string()
         case "replyTo": replyTo = try MessageView.parent(&reader)
         case "editedAt": editedAt = try reader.string()
         case "mentions": mentions = try Self.names(&reader)

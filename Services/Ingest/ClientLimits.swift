@@ -71,6 +71,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
         buffer.append(key: "pinnedMessages", json: ContractLimits.pinnedMessages)
         buffer.append(key: "messageExtraBytes", json: ContractLimits.messageExtraBytes)
+        buffer.append(key: "sealedBytes", json: ContractLimits.sealedBytes)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)
         buffer.append(key: "replyToAttachments", json: replyToAttachments)
         buffer.append(key: "mediaBytes", json: media.bytes)

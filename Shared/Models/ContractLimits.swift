@@ -22,6 +22,9 @@ public enum ContractLimits {
     public static let pinnedMessages = 100
     /// The application's own JSON in a message.
     public static let messageExtraBytes = 4 * 1024
+    /// What is sealed, in base64: twice a text, because encryption pads and signs. An export has at least the first and the
+    /// present one of a message.
+    public static let sealedBytes = 32 * 1024
     /// The levels of arrays and objects in the application's own JSON, itself included.
     public static let extraDepth = 16
 

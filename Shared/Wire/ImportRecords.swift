@@ -59,7 +59,8 @@ public enum ImportRecord {
     }
 
     /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
-    /// texts 2 × (at 8 · text long) · of kinds 7 and 8: attachments long · of kind 8: extra long.
+    /// texts 2 × (at 8 · text long) · of kinds 7, 8 and 9: attachments long · of kinds 8 and 9: extra long. One of kind 9 is
+    /// sealed.
     public struct Message {
         public struct Text {
             public var text: UnsafeRawBufferPointer
@@ -83,11 +84,13 @@ public enum ImportRecord {
         public var attachments: UnsafeRawBufferPointer
         /// The application's own JSON object; empty for none.
         public var extra: UnsafeRawBufferPointer
+        /// Whether its texts are what was sealed, in base64.
+        public var isSealed: Bool
 
         public init(
             id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
             texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
-            extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+            extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false
         ) {
             self.id = id
             self.sender = sender
@@ -97,6 +100,7 @@ public enum ImportRecord {
             self.texts = texts
             self.attachments = attachments
             self.extra = extra
+            self.isSealed = isSealed
         }
     }
 
@@ -155,6 +159,7 @@ extension ImportRecord {
         case end = 6
         case messageWithAttachments = 7
         case messageWithExtra = 8
+        case sealedMessage = 9
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -163,7 +168,8 @@ extension ImportRecord {
         self =
             switch kind {
             case .conversation: .conversation(try Conversation(from: &reader))
-            case .message, .messageWithAttachments, .messageWithExtra: .message(try Message(kind, from: &reader))
+            case .message, .messageWithAttachments, .messageWithExtra, .sealedMessage:
+                .message(try Message(kind, from: &reader))
             case .tapback: .tapback(try Tapback(from: &reader))
             case .member: .member(try MemberChange(from: &reader))
             case .title: .title(try Title(from: &reader))
@@ -221,7 +227,8 @@ extension ImportRecord.Message {
         }
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         attachments = kind == .message ? nothing : try reader.long()
-        extra = kind == .messageWithExtra ? try reader.long() : nothing
+        isSealed = kind == .sealedMessage
+        extra = kind == .messageWithExtra || isSealed ? try reader.long() : nothing
         guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
     }
 
@@ -239,10 +246,11 @@ extension ImportRecord.Message {
             buffer.append(long: text.text)
         }
         if kind != .message { buffer.append(long: attachments) }
-        if kind == .messageWithExtra { buffer.append(long: extra) }
+        if kind == .messageWithExtra || isSealed { buffer.append(long: extra) }
     }
 
     private var kind: ImportRecord.Kind {
+        if isSealed { return .sealedMessage }
         if !extra.isEmpty { return .messageWithExtra }
         return attachments.isEmpty ? .message : .messageWithAttachments
     }

@@ -23,6 +23,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case expireMessages = 17
     case recordAct = 18
     case endAct = 19
+    case sendSealed = 20
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -126,8 +127,8 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments` and `sendWhole`: the same,
-/// with more of each message (`NewMessage.Parts`).
+/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole` and
+/// `sendSealed`: the same, with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -165,30 +166,32 @@ public struct SendMessages {
 /// A message in a `sendMessages` request, or one with more parts. It borrows its bytes from the frame or the client's request.
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
-/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in `sendWithAttachments` and `sendWhole`:
-/// `AttachmentList` · in `sendWhole`: extra length 4, JSON object (empty: none).
+/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · in
+/// `sendWhole` and `sendSealed`: extra length 4, JSON object (empty: none) · in `sendSealed`: 1 if it is sealed 1.
 public struct NewMessage {
     /// What a request has of each message.
     public enum Parts: Sendable {
         case text
         case attachments
         case whole
+        case sealed
     }
 
     public var id: MessageID
     public var sentAt: Timestamp
     public var replyTo: MessageID?
     public var mentions: UnsafeRawBufferPointer
-    /// Empty only beside attachments.
+    /// Empty only beside attachments. Of a sealed message what is sealed, in base64.
     public var text: UnsafeRawBufferPointer
     public var attachments: AttachmentList
     /// The application's own JSON object; empty for none.
     public var extra: UnsafeRawBufferPointer
+    public var isSealed: Bool
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
-        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -197,6 +200,7 @@ public struct NewMessage {
         self.text = text
         self.attachments = attachments
         self.extra = extra
+        self.isSealed = isSealed
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -206,7 +210,8 @@ public struct NewMessage {
         mentions = try reader.bytes(Int(try reader.number(UInt16.self)))
         text = try reader.long()
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
-        extra = parts == .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
+        extra = parts == .whole || parts == .sealed ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
+        isSealed = parts == .sealed ? try reader.number(UInt8.self) == 1 : false
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -217,7 +222,8 @@ public struct NewMessage {
         buffer.append(mentions)
         buffer.append(long: text)
         if parts != .text { attachments.write(to: &buffer) }
-        if parts == .whole { buffer.append(long: extra) }
+        if parts == .whole || parts == .sealed { buffer.append(long: extra) }
+        if parts == .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
     }
 }
 

@@ -23,6 +23,8 @@ public struct Write: WireCodable, Hashable {
     public enum Action: Hashable, Sendable {
         /// 200 with the message. Fields: message 16 · text to the end.
         case edit(MessageID, text: String)
+        /// As `edit`, of a sealed message. Fields: message 16 · base64 to the end.
+        case editSealed(MessageID, String)
         /// 204. Fields: message 16.
         case deleteForEveryone(MessageID)
         /// 204. Fields: message 16.
@@ -82,6 +84,7 @@ public struct Write: WireCodable, Hashable {
         public var number: UInt8 {
             switch self {
             case .edit: 1
+            case .editSealed: 31
             case .deleteForEveryone: 2
             case .hide: 3
             case .setTapback: 4
@@ -162,6 +165,7 @@ extension Write.Action: WireCodable {
             case 27: .setLifetime(seconds: try reader.number())
             case 29: .declineJoinRequest(try reader.user())
             case 30: .createInvitation(try NewInvitation(from: &reader).needingApproval())
+            case 31: .editSealed(try reader.message(), reader.rest())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -169,7 +173,7 @@ extension Write.Action: WireCodable {
     public func write(to buffer: inout ByteBuffer) {
         buffer.append(number)
         switch self {
-        case .edit(let message, let text):
+        case .edit(let message, let text), .editSealed(let message, let text):
             buffer.append(message)
             buffer.append(utf8: text)
         case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message), .pinMessage(let message),

@@ -1,5 +1,6 @@
 """Exports: what comes out is what members have, no more, and goes in again as what it was."""
 
+import base64
 import http.client
 import json
 import random
@@ -15,6 +16,10 @@ from people import Person, new_id
 from test_import import PATIENCE, History, Importer, got
 
 KINDS = ("love", "like", "dislike", "laugh", "emphasize", "question", "🧗")
+
+
+def sealed(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +108,8 @@ class Group:
             body["replyTo"] = parent["id"]
         if self.random.random() < 0.2:
             body["extra"] = {"n": [1, self.text()]}
+        if "replyTo" not in body and self.random.random() < 0.1:
+            body["sealed"] = sealed(body.pop("text"))
         response = self.member().post(f"{self.path}/messages", body)
         assert response.status_code in (201, 422), response.text
         if response.status_code == 201:
@@ -114,7 +121,8 @@ class Group:
     def edit(self):
         if (message := self.message()) and (sender := self.of(message["senderId"])) in self.members:
             path = f"{self.path}/messages/{message['id']}"
-            sender.http.patch(path, json={"text": self.text()})
+            text = self.text()
+            sender.http.patch(path, json={"sealed": sealed(text)} if message["kind"] == "sealed" else {"text": text})
 
     def delete(self):
         if (message := self.message()) and (sender := self.of(message["senderId"])) in self.members:
@@ -210,13 +218,12 @@ def test_a_user_gets_what_they_see_and_their_own(backend, elsewhere, crowd, tmp_
         own = {m["id"] for m in group.messages if m["senderId"] == person.name}
         assert own <= told.keys()
         for id, message in seen.items():
-            assert told[id].get("text") == message.get("text")
+            assert [told[id].get(key) for key in ("text", "sealed")] == [message.get(key) for key in ("text", "sealed")]
             assert told[id].get("deletedAt") == message.get("deletedAt")
-            if message.get("text") is not None:
+            key = "sealed" if message["kind"] == "sealed" else "text"
+            if message.get(key) is not None:
                 revisions = got(person, f"{group.path}/messages/{id}/revisions")["revisions"]
-                assert [r["text"] for r in told[id].get("revisions", [{"text": message["text"]}])] == [
-                    r["text"] for r in revisions
-                ]
+                assert [r[key] for r in told[id].get("revisions", [{key: message[key]}])] == [r[key] for r in revisions]
         # Their own receipts, which say of no message that they do not see.
         received = [record for record in records(text) if record["type"] == "receipt"]
         assert {record["userId"] for record in received} <= {person.name}

@@ -198,6 +198,13 @@ def test_what_an_application_adds_to_a_message(anna, group, limits):
         assert anna.post(f"/v1/conversations/{group}/messages", body).status_code == status
 
 
+@beyond("sealedBytes")
+def test_what_is_sealed(anna, group, limits):
+    for size, status in ((limits["sealedBytes"], 201), (limits["sealedBytes"] + 4, 413)):
+        body = {"id": new_id(), "sealed": "A" * size}
+        assert anna.post(f"/v1/conversations/{group}/messages", body).status_code == status
+
+
 @beyond("attachmentsPerMessage")
 def test_attachments(anna, group, limits):
     for count, status in ((limits["attachmentsPerMessage"], 404), (limits["attachmentsPerMessage"] + 1, 413)):

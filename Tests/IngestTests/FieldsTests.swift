@@ -160,6 +160,35 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(throws: Problem(.tooLarge, "extra: at most 16 levels")) { try extra(nested(17)) }
     }
 
+    @Test("what is sealed is base64 in its one form, within bounds, without a text or a parent")
+    func sealed() throws {
+        func sealed(_ json: String, _ more: String = "") throws(Problem) -> Bool {
+            let bytes = Array(#"{"id":"\#(id)","sealed":\#(json)\#(more)}"#.utf8)
+            return try bytes.withUnsafeBytes { bytes in
+                Result { () throws(Problem) in try MessageFields(bytes, limits: ClientLimits(), now: now).isSealed }
+            }.get()
+        }
+        for good in ["c2VhbA==", "c2VhbGU=", "c2VhbGVk", "+/9A", #"+\/9A"#] { #expect(try sealed(#""\#(good)""#)) }
+        #expect(try !sealed("null", #","text":"x""#))
+        let bad = [
+            "", " ", "c2VhbA", "c2VhbA=", "c2VhbA===", "====", "c2Vh=A==", "=2VhbGVk", "c2VhbGV-", "c2Vh bGVk",
+            "c2VhbB==",
+            "c2VhbGV=", "c2Vhb\\u0000=", "é2VhbGV",
+        ]
+        for bad in bad { #expect(throws: Problem.self, "\(bad)") { try sealed(#""\#(bad)""#) } }
+        let most = String(repeating: "A", count: ContractLimits.sealedBytes)
+        #expect(try sealed(#""\#(most)""#))
+        #expect(throws: Problem(.tooLarge, "sealed: at most 32768 characters of base64")) {
+            try sealed(#""\#(most)AAAA""#)
+        }
+        #expect(throws: Problem(.invalid, "text: a sealed message has none")) {
+            try sealed(#""AAAA""#, #","text":"x""#)
+        }
+        #expect(throws: Problem(.invalid, "replyTo: what a sealed message replies to is said inside")) {
+            try sealed(#""AAAA""#, #","replyTo":"\#(id)""#)
+        }
+    }
+
     private func tooLarge(_ field: String) -> Problem {
         let limits = ClientLimits()
         return field == "text"

@@ -161,6 +161,22 @@ private func describe(_ record: ImportRecord) -> String {
             ),
             ("extra", #"{"type":"message",\#(head),"extra":[]}"#),
             (
+                "replyTo",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","sealed":"AAAA","replyTo":"\#(first)"}"#
+            ),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","sealed":"AAAA","text":"x"}"#
+            ),
+            (
+                "sealed",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","sealed":"AAA"}"#
+            ),
+            (
+                "revisions",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","sealed":"AAAA","revisions":[{"text":"AAAA","at":"2020-01-01T00:00:00Z"}]}"#
+            ),
+            (
                 "text",
                 #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","deletedAt":"2020-01-01T00:00:00Z","extra":{}}"#
             ),

@@ -17,7 +17,13 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
 
 @Suite struct WriteFieldsTests {
     private func text(_ json: String) throws(Problem) -> String {
-        try with(json) { body throws(Problem) in try WriteFields.text(body, ClientLimits()) }
+        guard case .edit(_, let text) = try edit(json) else { return "" }
+        return text
+    }
+
+    private func edit(_ json: String) throws(Problem) -> Write.Action {
+        let message = MessageID(UUIDBytes(high: 7, low: 1))
+        return try with(json) { body throws(Problem) in try WriteFields.edit(of: message, body, ClientLimits()) }
     }
 
     private func title(_ json: String) throws(Problem) -> String {
@@ -34,6 +40,18 @@ private func with<Value>(_ text: String, _ body: (UnsafeRawBufferPointer) throws
         #expect(try tapback(#"{"kind":"\u2764\ufe0f"}"#) == "❤️")
         #expect(try role(#"{"role":"owner"}"#) == .owner && role(#"{"role":"member"}"#) == .member)
         #expect(try role(#"{"role":"admin"}"#) == .admin)
+    }
+
+    @Test("what is edited is a text or sealed, and not both")
+    func edits() throws {
+        let message = MessageID(UUIDBytes(high: 7, low: 1))
+        #expect(try edit(#"{"sealed":"c2VhbA=="}"#) == .editSealed(message, "c2VhbA=="))
+        #expect(try edit(#"{"sealed":null,"text":"x"}"#) == .edit(message, text: "x"))
+        #expect(throws: Problem(.invalid, "text: a sealed message has none")) {
+            try edit(#"{"sealed":"c2VhbA==","text":"x"}"#)
+        }
+        #expect(throws: Problem.self) { try edit(#"{"sealed":"c2VhbA"}"#) }
+        #expect(throws: Problem.missing("text")) { try edit("{}") }
     }
 
     @Test("an invitation has the id that the client chose, and what is null or missing is unbounded")

@@ -138,6 +138,7 @@ public enum SchemaTypes {
         "MediaState": Open<MediaState>.self,
         "MessageKind": Open<MessageKind>.self,
         "NewText": String.self,
+        "Sealed": String.self,
         "PermittedRoles": Open<PermittedRoles>.self,
         "PinOrder": Int64.self,
         "PrivateKind": Open<PrivateKind>.self,

@@ -81,7 +81,8 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(EraseStep(alice, .block(of: bob)), "erasure streams:alice,bob"),
         Locked(
             ConversationWrite(Write(conversation, by: alice, key: key, .rename("title"))), "keys users conversation"),
-        Locked(.edit(message, text: "text"), " search"), Locked(.deleteForEveryone(message), " search"),
+        Locked(.edit(message, text: "text"), " search"), Locked(.editSealed(message, "c2VhbA=="), " search"),
+        Locked(.deleteForEveryone(message), " search"),
         Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
         Locked(.pinMessage(message), ""), Locked(.unpinMessage(message), ""),
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
@@ -122,7 +123,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
 @Suite struct BatchStepTests {
     @Test("every command is merged with others or is a step, and no query is")
     func kinds() {
-        let merged: Set<StoreRequestKind> = [.sendMessages, .sendWithAttachments, .sendWhole, .readMoved]
+        let merged: Set<StoreRequestKind> = [.sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .readMoved]
         let commands = Set(StoreRequestKind.allCases.filter(\.isCommand))
         #expect(Set(BatchSteps.kinds.keys).union(merged) == commands)
         #expect(Set(BatchSteps.kinds.keys).isDisjoint(with: merged))

@@ -36,7 +36,7 @@ struct ImportTests {
         case conversation(ImportRecord.Conversation)
         case message(
             MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "",
-            extra: String = "")
+            extra: String = "", isSealed: Bool = false)
         case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
         case tapback(MessageID, UserID, String, Timestamp)
         case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
@@ -46,13 +46,13 @@ struct ImportTests {
         func write(to buffer: inout ByteBuffer) {
             switch self {
             case .conversation(let record): ImportRecord.conversation(record).write(to: &buffer)
-            case .message(let id, let sender, let texts, let parent, let attachments, let extra):
+            case .message(let id, let sender, let texts, let parent, let attachments, let extra, let isSealed):
                 let bytes = texts.map { Array($0.0.utf8) } + [Array(attachments.utf8), Array(extra.utf8)]
                 Self.withBuffers(bytes) { buffers in
                     let message = ImportRecord.Message(
                         id: id, sender: sender, replyTo: parent, createdAt: texts[0].1, deletedAt: nil,
                         texts: zip(buffers, texts).map { ImportRecord.Message.Text($0, at: $1.1) },
-                        attachments: buffers[texts.count], extra: buffers[texts.count + 1])
+                        attachments: buffers[texts.count], extra: buffers[texts.count + 1], isSealed: isSealed)
                     ImportRecord.message(message).write(to: &buffer)
                 }
             case .deleted(let id, let sender, let at, let deletedAt):
@@ -144,6 +144,34 @@ struct ImportTests {
             }
             #expect(exported == ["1 \(files)", "2 \(files){}", #"1 {"n":1.0}"#])
             #expect(history?.field("messages", "1", "extra") != nil && json.contains(#""extra":{"n":1.0}"#))
+        }
+    }
+
+    @Test("what is sealed is imported with its kind, known again by it, and exported so")
+    @Reactor func sealed() async throws {
+        try await withStore { store in
+            let sealed = Line.message(first, alice, [("AAAA", minute(1)), ("BBBB", minute(2))], isSealed: true)
+            let other = Line.message(second, bob, [("AAAA", minute(3))], isSealed: true)
+            #expect(try await bring([opening, sealed, other], to: store) == [200, 200, 200])
+            let plain = Line.message(second, bob, [("AAAA", minute(3))])
+            #expect(try await bring([other, plain], to: store) == [200, 409])
+            #expect(try await bring([.end], to: store) == [200])
+            let history = await store.history(conversation, for: "bob")
+            #expect(history?.field("messages", "0", "kind") as? String == "sealed")
+            #expect(history?.field("messages", "0", "sealed") as? String == "BBBB")
+            #expect(history?.field("messages", "1", "sealed") as? String == "AAAA")
+            let page = ExportPageQuery(conversation, reader: nil, .everything, after: 0, through: 4, state: 4)
+            let reply = try #require(await store.ask(.exportPage, in: conversation.slot) { page.write(to: &$0) })
+            let exported = try reply.payload.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes), found: [String] = []
+                try ExportPage(from: &reader).forEachRecord { _, record in
+                    guard case .message(let message) = record else { return }
+                    let texts = message.texts.map { String(decoding: $0.text, as: UTF8.self) }
+                    found.append("\(texts) \(message.isSealed)")
+                }
+                return found
+            }
+            #expect(exported == [#"["AAAA", "BBBB"] true"#, #"["AAAA"] true"#])
         }
     }
 

@@ -98,6 +98,7 @@ struct RepeatedRequestTests {
         let resolution = ReportResolution(of: report.id, .none)
         return [
             once(.edit(message, text: "second")) { await write(.edit(message, text: "third")) },
+            once(.editSealed(message, "c2VhbA==")) {},  // Refused: it is not sealed.
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
             once(.pinMessage(message), by: "bob") { await write(.unpinMessage(message)) },

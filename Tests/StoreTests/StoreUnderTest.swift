@@ -290,6 +290,7 @@ final class StoreUnderTest {
         var mentions = ""
         var files: [File] = []
         var extra = ""
+        var isSealed = false
     }
 
     /// A file that a message is to carry, as media describes it.
@@ -338,15 +339,18 @@ final class StoreUnderTest {
 
     func sendAll(_ drafts: [Draft], from sender: String, to conversation: ConversationID) async -> [Reply] {
         let haveFiles = drafts.contains { !$0.files.isEmpty }, haveExtra = drafts.contains { !$0.extra.isEmpty }
-        let kind: StoreRequestKind = haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
+        let areSealed = drafts.contains(where: \.isSealed)
+        let kind: StoreRequestKind =
+            areSealed ? .sendSealed : haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
         let raw = await ask(kind, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
             for draft in drafts {
                 Self.write(draft, to: &buffer)
-                guard haveFiles || haveExtra else { continue }
+                guard kind != .sendMessages else { continue }
                 buffer.append(UInt8(draft.files.count))
                 for file in draft.files { file.write(to: &buffer) }
-                if haveExtra { Array(draft.extra.utf8).withUnsafeBytes { buffer.append(long: $0) } }
+                if haveExtra || areSealed { Array(draft.extra.utf8).withUnsafeBytes { buffer.append(long: $0) } }
+                if areSealed { buffer.append(draft.isSealed ? 1 : 0 as UInt8) }
             }
         }
         return (raw?.payload ?? []).withUnsafeBytes { bytes in

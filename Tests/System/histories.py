@@ -2,6 +2,7 @@
 everything that happened is written down for `knowledge`."""
 
 import asyncio
+import base64
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -118,6 +119,9 @@ class History:
     def text(self) -> str:
         return f"{self.words()} " + "\N{FAMILY}é " * self.random.randrange(40)
 
+    def sealed(self) -> str:
+        return base64.b64encode(self.text().encode()).decode()
+
     def words(self) -> str:
         word = f"w{len(self.texts):04}x"
         self.texts.add(word)
@@ -226,6 +230,8 @@ class History:
         if files:
             body["attachments"] = [{"id": file.id} for file in files]
             body = body if self.random.random() < 0.5 else {key: body[key] for key in body if key != "text"}
+        if parent is None and self.random.random() < 0.15:
+            body = {key: body[key] for key in body if key != "text"} | {"sealed": self.sealed()}
         answer = await actor.request("POST", conversation.path + "/messages", body)
         is_wrong = parent is not None and not self.may_reply(conversation, actor, parent)
         may_write = conversation.world.may(actor.name, "write")
@@ -282,8 +288,8 @@ class History:
         ids = [carried["id"] for carried in body.get("attachments", [])]
         files = [next(file for file in self.files if file.id == id) for id in ids]
         await self.happened(
-            conversation, "message.created", actor, id=body["id"], text=body.get("text", ""),
-            replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
+            conversation, "message.created", actor, id=body["id"], text=body.get("text", body.get("sealed", "")),
+            isSealed="sealed" in body, replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
             sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
             mentionsAll=body.get("mentionsAll", False),
         )  # fmt: skip
@@ -294,7 +300,8 @@ class History:
 
     def may_reply(self, conversation: Conversation, actor: User, parent: Message) -> bool:
         known = conversation.known_to(actor)
-        return parent.kind != "system" and not parent.deleted_at and not parent.files and known.covers(parent.seq)
+        is_open = parent.kind in ("text", "reply") and not parent.deleted_at and not parent.files
+        return is_open and known.covers(parent.seq)
 
     def some_message(self, conversation: Conversation, where=lambda _: True) -> Message | None:
         messages = [message for message in conversation.world.messages.values() if message.kind != "system"]
@@ -348,10 +355,12 @@ class History:
         )
         if not message:
             return
-        text, path = self.text(), f"/messages/{message.id}"
+        is_sealed, path = message.kind == "sealed", f"/messages/{message.id}"
+        text = self.sealed() if is_sealed else self.text()
+        body = {"sealed" if is_sealed else "text": text}
         if not conversation.world.may(actor.name, "write"):
-            return await self.refused(actor, conversation, "PATCH", path, {"text": text})
-        await self.keyed(actor, conversation, "PATCH", path, {"text": text}, shown(message.id))
+            return await self.refused(actor, conversation, "PATCH", path, body)
+        await self.keyed(actor, conversation, "PATCH", path, body, shown(message.id))
         await self.happened(conversation, "message.edited", actor, id=message.id, text=text)
 
     async def tap(self, conversation: Conversation, actor: User):

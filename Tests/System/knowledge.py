@@ -238,7 +238,8 @@ class World:
     def _message_created(self, fact: Fact):
         about = fact.about
         self.messages[about["id"]] = Message(
-            about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else "text",
+            about["id"], fact.seq, fact.actor,
+            "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
             mentions_all=about.get("mentionsAll", False),
@@ -487,13 +488,14 @@ class Knowledge:
                 "changeSeq": message.change_seq,
                 "senderId": message.sender,
                 "kind": message.kind,
-                "text": (message.texts[-1][1] or None) if is_text else None,
+                "text": (message.texts[-1][1] or None) if is_text and message.kind != "sealed" else None,
                 "sentAt": message.sent_at,
                 "createdAt": message.created_at,
                 "tapbacks": [{"userId": user, "kind": kind} for user, (_, kind, _) in tapbacks],
                 "tapbackCounts": counts,
                 "mentions": message.mentions,
             }
+            | ({"sealed": message.texts[-1][1]} if message.kind == "sealed" and not message.deleted_at else {})
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
             | ({"expired": True} if message.is_over else {})
@@ -569,7 +571,8 @@ class Knowledge:
     def revisions(self, message: Message) -> list[dict] | None:
         if message.deleted_at or message.kind == "system":
             return None
-        return [{"text": text, "at": at} for _, text, at in message.texts]
+        key = "sealed" if message.kind == "sealed" else "text"
+        return [{key: text, "at": at} for _, text, at in message.texts]
 
     def tapbacks(self, message: Message) -> dict:
         tapbacks = [

@@ -443,6 +443,36 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try extras(bytes.prefix(length)) } }
     }
 
+    @Test("sealed messages have their golden bytes, beside those that are not")
+    func sealed() throws {
+        let text = "c2VhbA==", none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let bytes = Array(text.utf8).withUnsafeBytes { text in
+            written { buffer in
+                SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+                for isSealed in [true, false] {
+                    NewMessage(
+                        id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: text,
+                        isSealed: isSealed
+                    ).write(to: &buffer, .sealed)
+                }
+            }
+        }
+        let plain =
+            "0189000000007000800000000000aaaa" + "0000000000000001" + String(repeating: "0", count: 32 + 4) + "00000008"
+            + hex(text.utf8) + "00" + "00000000"
+        #expect(
+            hex(bytes) == "018900000000700080000000000000c5" + "05616c696365" + "0002" + plain + "01" + plain + "00")
+        func sealed(_ bytes: some Collection<UInt8>) throws -> [Bool] {
+            try Array(bytes).withUnsafeBytes { raw in
+                var reader = ByteReader(raw), sealed: [Bool] = []
+                try SendMessages(from: &reader, .sealed).forEachMessage { sealed.append($0.isSealed) }
+                return sealed
+            }
+        }
+        #expect(try sealed(bytes) == [true, false])
+        for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try sealed(bytes.prefix(length)) } }
+    }
+
     /// The attachments of each message of a `sendWithAttachments`.
     private func counts(_ bytes: ArraySlice<UInt8>) throws -> [Int] {
         try Array(bytes).withUnsafeBytes { raw in
@@ -726,7 +756,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
             .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
             .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
-            .pinMessage(message), .unpinMessage(message), .declineJoinRequest(bob),
+            .pinMessage(message), .unpinMessage(message), .declineJoinRequest(bob), .editSealed(message, "c2VhbA=="),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero, needsApproval: true)),
         ]
         for action in actions {

@@ -27,6 +27,7 @@ import Wire
             expireMessages                        store
             recordAct             ingest
             endAct                ingest
+            sendSealed            ingest
             listConversations     ingest
             conversation          ingest
             members               ingest

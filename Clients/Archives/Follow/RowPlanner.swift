@@ -179,8 +179,8 @@ private struct RowStep {
     }
 
     private func edit(_ id: MessageID, _ revision: ImportRecord.Revision) -> KeyedOperation {
-        KeyedOperation(
-            .edit(id, text: revision.text, by: sender), "edit", row.guid, "\(revision.at.milliseconds)", revision.text)
+        let text = revision.text ?? ""
+        return KeyedOperation(.edit(id, text: text, by: sender), "edit", row.guid, "\(revision.at.milliseconds)", text)
     }
 
     private func deletion(of id: MessageID) -> KeyedOperation {

@@ -95,7 +95,7 @@ public struct Talk: Sendable, Identifiable {
         extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
         try await engine.send(
-            text, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, in: id)
+            text, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, isSealed: false, in: id)
     }
 
     /// Sends files, with a text or without. They are copied before this returns, so that the originals may vanish; they are
@@ -107,13 +107,31 @@ public struct Talk: Sendable, Identifiable {
         mentionsAll: Bool = false, extra: [String: JSONValue]? = nil
     ) async throws(ParleyError) -> MessageID {
         try await engine.send(
-            text ?? "", attachments, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, in: id
-        )
+            text ?? "", attachments, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra,
+            isSealed: false, in: id)
+    }
+
+    /// Sends what the application has encrypted, at most 24 KiB: everybody gets it as `Message.sealed`, in base64, and only who has
+    /// the application's key can read it. The server does not look into it, nor does a search. What it replies to, the names of
+    /// files and all else that is nobody's business belongs inside; what is given here beside it, the server knows.
+    @discardableResult
+    public func send(
+        sealed: Data, attachments: [LocalFile] = [], mentions: [UserID] = [], mentionsAll: Bool = false,
+        extra: [String: JSONValue]? = nil
+    ) async throws(ParleyError) -> MessageID {
+        try await engine.send(
+            sealed.base64EncodedString(), attachments, replyTo: nil, mentions: mentions, mentionsAll: mentionsAll,
+            extra: extra, isSealed: true, in: id)
     }
 
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.
     public func edit(_ message: MessageID, text: String) async throws(ParleyError) {
         try await engine.write(.edit(text: text), in: id, message: message)
+    }
+
+    /// Changes what a sealed message of one's own has, within the same time.
+    public func edit(_ message: MessageID, sealed: Data) async throws(ParleyError) {
+        try await engine.write(.edit(text: sealed.base64EncodedString(), isSealed: true), in: id, message: message)
     }
 
     /// For whom a message is deleted.

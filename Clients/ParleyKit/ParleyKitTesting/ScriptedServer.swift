@@ -187,8 +187,7 @@ package struct ScriptedServer: Sendable {
         let read = min(room.readSeq[user] ?? 0, room.lastSeq)
         let log = room.log.prefix(Int(last))
         let unread = visible.filter {
-            $0.senderId != user && ($0.kind == .text || $0.kind == .reply) && !$0.deletedForEveryone
-                && $0.seq > max(read, cleared)
+            $0.senderId != user && $0.isSpoken && !$0.deletedForEveryone && $0.seq > max(read, cleared)
         }
         let mentions = unread.count { $0.mentions(user) }
         return Conversation(
@@ -461,7 +460,7 @@ extension ScriptedServer {
         let room = rooms[id]!
         let role = Open.known(room.roles[user] ?? .member)
         return switch write {
-        case .send(_, _, _, _, _, true):
+        case .send(_, _, _, _, _, true, _):
             room.kind == .group && room.permissions.write.include(role) && room.permissions[.mentionAll].include(role)
         case .send, .edit, .pinMessage: room.permissions.write.include(role)
         case .rename: room.permissions.rename.include(role)
@@ -479,13 +478,16 @@ extension ScriptedServer {
     private mutating func send(
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
-        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = row.write,
+        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = row.write,
             let message = row.message
         else {
             preconditionFailure("a send names its message")
         }
+        let isSealed = sealed == true
         if let known = rooms[id]!.messages[message] {
-            guard known[0].senderId == user, (known[0].text, known[0].extra) == (text, extra) || known.count > 1 else {
+            guard known[0].senderId == user,
+                (known[0].text ?? known[0].sealed, known[0].extra) == (text, extra) || known.count > 1
+            else {
                 return .failure(Problem(.conflict, "id"))
             }
             return .success(.message(known.last!))
@@ -511,7 +513,8 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
-            kind: parent == nil ? .text : .reply, text: text.isEmpty ? nil : text, sentAt: sentAt, createdAt: now,
+            kind: isSealed ? .sealed : parent == nil ? .text : .reply, text: text.isEmpty || isSealed ? nil : text,
+            sealed: isSealed ? text : nil, sentAt: sentAt, createdAt: now,
             replyTo: reference, mentions: mentions, mentionsAll: all ?? false,
             attachments: attachments, extra: extra)
         rooms[id]!.messages[message] = [stored]
@@ -536,11 +539,12 @@ extension ScriptedServer {
             return row.write == .pinMessage(false) ? .success(.done) : .failure(Problem(.conflict, "deleted"))
         }
         switch row.write {
-        case .edit(let text):
+        case .edit(let text, let isSealed):
             guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
+            guard (state.kind == .sealed) == (isSealed == true) else { return .failure(Problem(.conflict, "sealed")) }
             let time = Timestamp(milliseconds: clock + 1)
             change(message, in: id, by: user, .messageEdited) {
-                $0.text = text
+                if isSealed == true { $0.sealed = text } else { $0.text = text }
                 $0.editedAt = time
             }
         case .setTapback(let kind):
@@ -945,6 +949,7 @@ extension ScriptedServer.Room {
 extension Message {
     fileprivate mutating func bury() {
         text = nil
+        sealed = nil
         attachments = nil
         extra = nil
         pinned = nil

@@ -10,6 +10,8 @@ public struct Bubble: Hashable, Sendable, Identifiable {
         case deleted
         /// What happened in the conversation, in words.
         case event(String)
+        /// What its sender has encrypted, which the application alone can open (`Message.sealed`).
+        case sealed
         /// Of a kind that this version does not know.
         case unknown
 
@@ -18,6 +20,7 @@ public struct Bubble: Hashable, Sendable, Identifiable {
             switch self {
             case .text(let text), .event(let text): text
             case .deleted: "Message deleted"
+            case .sealed: Message.sealedTitle
             case .unknown: "This message needs a newer version"
             }
         }
@@ -135,6 +138,7 @@ public struct BubbleMaker: Sendable {
         switch message.kind {
         case .known(.text), .known(.reply): return .text(HarmlessText.lines(message.text ?? ""))
         case .known(.system): return message.event.map { .event(text(of: $0, by: message.senderId)) } ?? .unknown
+        case .known(.sealed): return .sealed
         case .unknown: return .unknown
         }
     }
@@ -155,9 +159,6 @@ public struct BubbleMaker: Sendable {
 }
 
 extension Message {
-    /// Whether it is something a user wrote.
-    fileprivate var isSpoken: Bool { kind == .text || kind == .reply }
-
     fileprivate func isSent(by user: UserID) -> Bool { isSpoken && senderId == user && !deletedForEveryone }
 }
 

@@ -23,6 +23,8 @@ public enum ActionRefusal: Hashable, Sendable {
     case mayNotWrite(Open<PermittedRoles>)
     /// Messages with files cannot be replied to here.
     case withFiles
+    /// The application alone can open it, and write it anew.
+    case sealed
     /// It is pinned already, or is not.
     case pinned(Bool)
     /// There is nothing to send again or to give up.
@@ -39,6 +41,7 @@ public enum ActionRefusal: Hashable, Sendable {
         case .formerMember: "You are not in this conversation any more."
         case .mayNotWrite(let roles): "Only \(roles == .admins ? "admins" : "owners") can write here."
         case .withFiles: "Messages with files cannot be replied to here."
+        case .sealed: "That is not possible with an encrypted message."
         case .pinned(let isPinned): isPinned ? "The message is pinned." : "The message is not pinned."
         case .notFailed: "The message did not fail."
         }
@@ -80,7 +83,7 @@ public struct MessageActions: Sendable {
     /// Nil if the action is possible.
     public func refusal(of action: MessageAction) -> ActionRefusal? {
         if action == .copy { return message.text == nil ? textless : nil }
-        if message.kind != .text, message.kind != .reply { return .systemMessage }
+        if !message.isSpoken { return .systemMessage }
         if action == .discard || action == .retry { return isFailed ? nil : .notFailed }
         // Whoever sees it.
         if action == .report {
@@ -112,6 +115,7 @@ public struct MessageActions: Sendable {
     private var editRefusal: ActionRefusal? {
         if message.senderId != viewer { return .anotherSender }
         if message.deletedForEveryone { return .deleted }
+        if message.kind == .sealed { return .sealed }
         if !isStored { return nil }
         return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
     }
@@ -123,12 +127,15 @@ public struct MessageActions: Sendable {
 
     private var replyRefusal: ActionRefusal? {
         if message.deletedForEveryone { return .deleted }
+        if message.kind == .sealed { return .sealed }
         if isFailed { return .notSent }
         if let writingRefusal { return writingRefusal }
         return message.attachments != nil && !repliesToAttachments ? .withFiles : nil
     }
 
-    private var textless: ActionRefusal { message.deletedForEveryone ? .deleted : .systemMessage }
+    private var textless: ActionRefusal {
+        message.deletedForEveryone ? .deleted : message.kind == .sealed ? .sealed : .systemMessage
+    }
 
     private var isStored: Bool { state == .stored }
 

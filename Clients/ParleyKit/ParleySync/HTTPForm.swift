@@ -189,12 +189,14 @@ extension OutboxCall {
 
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
-        guard let message, case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = write else {
-            return nil
-        }
+        guard let message,
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = write
+        else { return nil }
+        let isSealed = sealed == true
         let attachments = files.compactMap { $0.mediaId.map(RequestBody.AttachmentReference.init) }
         return .init(
-            id: message, text: text.isEmpty && !attachments.isEmpty ? nil : text,
+            id: message, text: isSealed || text.isEmpty && !attachments.isEmpty ? nil : text,
+            sealed: isSealed ? text : nil,
             attachments: attachments.isEmpty ? nil : attachments, replyTo: parent,
             mentions: mentions.isEmpty ? nil : mentions, mentionsAll: all == true ? true : nil, extra: extra,
             sentAt: sentAt)
@@ -273,7 +275,10 @@ extension OutboxRow {
         guard let message else { preconditionFailure("a write to a message names it") }
         let path = messagePath(conversation, message)
         return switch write {
-        case .edit(let text): HTTPForm(.patch, path, RequestBody.Edit(text: text), idempotencyKey: idempotencyKey)
+        case .edit(let text, let isSealed):
+            HTTPForm(
+                .patch, path, isSealed == true ? RequestBody.Edit(sealed: text) : RequestBody.Edit(text: text),
+                idempotencyKey: idempotencyKey)
         case .deleteForMe: HTTPForm(.delete, path + "?scope=me", idempotencyKey: idempotencyKey)
         case .deleteForEveryone: HTTPForm(.delete, path + "?scope=everyone", idempotencyKey: idempotencyKey)
         case .setTapback(let kind):

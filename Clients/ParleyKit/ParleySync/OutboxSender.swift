@@ -253,11 +253,11 @@ extension OutboxRow {
     fileprivate var isMessage: Bool { write.kind == "send" }
 
     fileprivate var isReply: Bool {
-        if case .send(_, .some, _, _, _, _) = write { true } else { false }
+        if case .send(_, .some, _, _, _, _, _) = write { true } else { false }
     }
 
     fileprivate var mentionsAll: Bool {
-        if case .send(_, _, _, _, _, true) = write { true } else { false }
+        if case .send(_, _, _, _, _, true, _) = write { true } else { false }
     }
 
     fileprivate var lanes: [Lane] {
@@ -277,7 +277,7 @@ extension OutboxRow {
 
     /// At least the bytes of its item in a batch.
     fileprivate var size: Int {
-        guard case .send(let text, _, let mentions, _, let extra, _) = write else { return 0 }
+        guard case .send(let text, _, let mentions, _, let extra, _, _) = write else { return 0 }
         let extraBytes = extra == nil ? 0 : ContractLimits.messageExtraBytes
         return 2 * text.utf8.count + 80 * mentions.count + 60 * fileCount + extraBytes + 300
     }

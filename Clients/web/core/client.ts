@@ -239,6 +239,11 @@ export interface ParleyOptions {
 }
 
 export interface SendOptions {
+  /**
+   * What the application has encrypted, in base64 with padding: everybody gets it as `sealed`, and only who has the application's
+   * key can read it. The text is then empty, and there is no `replyTo`: what it replies to is said inside.
+   */
+  sealed?: string;
   replyTo?: MessageId;
   mentions?: UserId[];
   /** Everybody, where the user may. */
@@ -296,7 +301,8 @@ export interface ParleyClient {
 
   // Writing. Resolves when the write is kept on this device.
   send(id: ConversationId, text: string, options?: SendOptions): Promise<MessageId>;
-  edit(id: ConversationId, message: MessageId, text: string): Promise<void>;
+  /** Of a sealed message `sealed` changes, and the text is empty. */
+  edit(id: ConversationId, message: MessageId, text: string, sealed?: string): Promise<void>;
   deleteForMe(id: ConversationId, message: MessageId): Promise<void>;
   deleteForEveryone(id: ConversationId, message: MessageId): Promise<void>;
   /** One tapback per user and message; null takes it back. */

@@ -72,12 +72,13 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
-  const { text, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const { text, sealed, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
   // Beside files there may be no text, but none that is empty.
   return {
     id,
     text: text || undefined,
+    sealed,
     replyTo,
     mentions: mentions.length ? mentions : undefined,
     mentionsAll,
@@ -128,7 +129,7 @@ function plainRequest(row: OutboxRow): HTTPRequest {
       return call("POST", "/v1/conversations", { id: conversationId, kind: "group", members, title });
     }
     case "edit":
-      return call("PATCH", message, { text: write.text });
+      return call("PATCH", message, write.sealed ? { sealed: write.sealed } : { text: write.text });
     case "delete":
       return call("DELETE", `${message}?scope=${write.scope}`);
     case "tapback":

@@ -15,8 +15,10 @@ export interface Message {
   /** The last change that touched it: of two states the one with the higher is newer. */
   changeSeq: number;
   senderId: UserId;
-  kind: "text" | "reply" | "system" | string;
+  kind: "text" | "reply" | "sealed" | "system" | string;
   text: string | null;
+  /** Of a sealed message: what its sender has encrypted, in base64. */
+  sealed?: string;
   sentAt: Time;
   createdAt: Time;
   editedAt?: Time;
@@ -306,7 +308,9 @@ export interface NewConversationSettings {
 }
 
 export interface Revision {
-  text: string;
+  /** Absent of a sealed message. */
+  text?: string;
+  sealed?: string;
   at: Time;
 }
 

@@ -49,11 +49,11 @@ export class Writing {
   }
 
   private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
-    const { replyTo, mentions = [], files = [], extra } = options;
+    const { sealed, replyTo, mentions = [], files = [], extra } = options;
     const mentionsAll = options.mentionsAll || undefined;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    const sent = { text, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
+    const sent = { text, sealed, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
     await this.enqueue({ kind: "send", ...sent }, id, messageId);
     return messageId;
   }
@@ -74,8 +74,8 @@ export class Writing {
     }
   }
 
-  edit(id: Id, message: MessageId, text: string): Promise<void> {
-    return this.enqueue({ kind: "edit", text }, id, message);
+  edit(id: Id, message: MessageId, text: string, sealed?: string): Promise<void> {
+    return this.enqueue({ kind: "edit", text, sealed }, id, message);
   }
 
   deleteForMe(id: Id, message: MessageId): Promise<void> {

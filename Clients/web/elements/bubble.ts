@@ -5,7 +5,7 @@ import { avatar } from "./avatar.ts";
 import { arrange, type Child, iconOf, make, nodesOf, on, set } from "./dom.ts";
 import type { Place } from "./runs.ts";
 import { everybody, isLong, isOnlyEmoji, textNodes } from "./text.ts";
-import { eventText, plain, refusalText, signOf, spokenText, timeText, wholeTime } from "./words.ts";
+import { eventText, plain, refusalText, signOf, spokenText, textOf, timeText, wholeTime } from "./words.ts";
 
 /** What a bubble can ask for. */
 export interface BubbleActions {
@@ -53,7 +53,8 @@ export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleC
     pending: row.state === "sending",
     failed: row.state === "failed",
     carrying: !isGone && !!message.attachments?.length,
-    silent: !message.text,
+    silent: !textOf(message),
+    sealed: !isGone && message.kind === "sealed",
     tapped: hasTapbacks(row),
   });
   set(article, { "aria-label": labelOf(row, context) });
@@ -105,14 +106,15 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
   if (message.deletedForEveryone) {
     return make("div.bubble", make("div.text", "Message deleted"));
   }
-  const text = message.text ?? "";
+  const text = textOf(message);
   const mentions = message.mentionsAll ? [...message.mentions, everybody] : message.mentions;
   const body = make("div.text", { dir: "auto" }, ...textNodes(text, mentions, context.client.names));
+  // Not before somebody who is not known yet is accepted: it may load something.
+  const own = (message.extra || message.sealed) && !context.isRequest && context.actions.extraOf(message);
   const node = kept(line, "bubble", row, (node) => [
     !!message.attachments?.length && files(row, node, context),
-    (text || !message.attachments?.length) && body,
-    // Not before somebody who is not known yet is accepted: it may load something.
-    message.extra && !context.isRequest && context.actions.extraOf(message),
+    (text || !message.attachments?.length) && !(own && message.sealed) && body,
+    own,
     hasTapbacks(row) && tapbacks(row, context.me, context.actions),
   ]);
   if (isLong(text)) fold(node, body);

@@ -1,4 +1,4 @@
-import { isBetweenAttempts, type ParleyClient, type RefusedWrite } from "../core/client.ts";
+import { isBetweenAttempts, type ParleyClient, type RefusedWrite, type SendOptions } from "../core/client.ts";
 import type { ConversationId, Message, MessageId } from "../core/model.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
@@ -19,7 +19,7 @@ declare const PARLEY_STYLE: string;
 /** Where a token comes from: `kept` is the last one, to be given back where nothing newer is known. */
 export type TokenSource = (isFresh: boolean, kept?: string) => Promise<string>;
 
-/** What a page shows of the `extra` of a message, below its text; null: nothing. */
+/** What a page shows of the `extra` of a message, below its text, or of a sealed one in place of a text; null: nothing. */
 export type ExtraView = (message: Message) => Node | null;
 
 /**
@@ -60,7 +60,7 @@ export class ParleyChat extends HTMLElement {
     if (this.isConnected) void this.#start();
   }
 
-  /** Asked for each message that has an `extra`, again whenever it has changed; but not in requests. */
+  /** Asked for each message that has an `extra` or is sealed, again whenever it has changed; but not in requests. */
   get showExtra(): ExtraView | null {
     return this.#showExtra;
   }
@@ -114,7 +114,16 @@ export class ParleyChat extends HTMLElement {
 
   /** Sends a message with fields of the application's own; resolves to its id when it is kept on this device. */
   send(id: ConversationId, text: string, extra?: Record<string, unknown>): Promise<MessageId> {
-    return this.#client?.send(id, text, { extra }) ?? Promise.reject(new Error("parley: there is no session"));
+    return this.#send(id, text, { extra });
+  }
+
+  /** Sends what the application has encrypted, in base64 with padding. */
+  sendSealed(id: ConversationId, sealed: string, extra?: Record<string, unknown>): Promise<MessageId> {
+    return this.#send(id, "", { sealed, extra });
+  }
+
+  #send(id: ConversationId, text: string, options: SendOptions): Promise<MessageId> {
+    return this.#client?.send(id, text, options) ?? Promise.reject(new Error("parley: there is no session"));
   }
 
   /** A mistake of the page's is none of the conversation. */

@@ -283,9 +283,10 @@ export class ConversationView extends HTMLElement {
     const items: MenuItem[] = [];
     const item = (name: string, run: () => void, isDangerous = false) => items.push({ name, run, isDangerous });
     const isAlive = !message.deletedForEveryone;
+    const isSealed = message.kind === "sealed";
     if (row.state === "failed") {
       item("Retry", () => this.#actions.retry(row));
-      if (this.#mayWrite) item("Edit", () => this.#actions.rewrite(row));
+      if (this.#mayWrite && !isSealed) item("Edit", () => this.#actions.rewrite(row));
       if (message.text) item("Copy", () => this.#copy(message.text!));
       item("Discard", () => this.#actions.discard(row), true);
       return items;
@@ -295,7 +296,7 @@ export class ConversationView extends HTMLElement {
     if (picture) item("Open", () => this.#view(row, picture));
     if (files.length && row.state === "stored") item("Download", () => void this.#saveAll(files));
     const canReply = !files.length || !!this.#client.fileLimits.value?.canReply;
-    if (isAlive && this.#mayWrite && canReply) item("Reply", () => this.#composer.reply(row));
+    if (isAlive && this.#mayWrite && canReply && !isSealed) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
     if (isAlive && message.text) item("Copy", () => this.#copy(message.text!));
     if (isAlive && this.#mayWrite && row.state === "stored") {
@@ -328,6 +329,7 @@ export class ConversationView extends HTMLElement {
   /** The row, if its text may still be changed. */
   #editable(row: TimelineRow | undefined): TimelineRow | undefined {
     if (!row?.isOwn || row.message.deletedForEveryone || !this.#mayWrite || row.state === "failed") return undefined;
+    if (row.message.kind === "sealed") return undefined;
     const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
     // By the server's clock or by this device's, which may be wrong: the server decides.
     const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));

@@ -1,5 +1,6 @@
 import type { ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ConversationId, Message, MessageId, ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
+import { sealedTitle } from "../core/media/kinds.ts";
 import { personOf } from "./avatar.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
 import { Endings, make, on } from "./dom.ts";
@@ -11,7 +12,7 @@ export function showRevisions(owner: Element, client: ParleyClient, row: Timelin
   const { list } = loading(owner, "Edits");
   fill(list, async () => {
     const revisions = await client.revisions(row.message.conversationId, row.id);
-    return revisions.map(({ text, at }) =>
+    return revisions.map(({ text = sealedTitle, at }) =>
       make("li", make("span.wrapped", { dir: "auto" }, text), make("time", at ? wholeTime(at) : ""))
     );
   });

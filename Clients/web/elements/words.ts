@@ -1,5 +1,5 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
-import { kindOf, shownText } from "../core/media/kinds.ts";
+import { kindOf, sealedTitle, shownText } from "../core/media/kinds.ts";
 import type { Attachment, Message, Problem, ReportReason, UserId } from "../core/model.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { patternOf } from "./text.ts";
@@ -100,9 +100,14 @@ export function nameOf(attachment: Attachment): string {
   return `${words[kindOf(attachment)]} ${attachment.name}`;
 }
 
+/** The text in a bubble. */
+export function textOf({ kind, text }: Message): string {
+  return kind === "sealed" ? sealedTitle : text ?? "";
+}
+
 /** For who does not see it: the text, and what it carries. */
 export function spokenText(message: Message): string {
-  return [...message.attachments?.map(nameOf) ?? [], message.text ?? ""].filter((part) => part).join(", ");
+  return [...message.attachments?.map(nameOf) ?? [], textOf(message)].filter((part) => part).join(", ");
 }
 
 // Times, as the browser's language writes them. Formatters are kept: making one costs more than using it a thousand times.

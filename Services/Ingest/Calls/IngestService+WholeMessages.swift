@@ -12,6 +12,7 @@ struct WholeMessages {
         let encoded: [UInt8]
         let media: MessageMedia
         let extra: [UInt8]
+        let isSealed: Bool
     }
 
     private let conversation: ConversationID
@@ -24,7 +25,9 @@ struct WholeMessages {
         for message in fields {
             var buffer = ByteBuffer()
             message.write(to: &buffer)
-            messages.append(Message(encoded: buffer.array, media: message.media, extra: message.extra))
+            messages.append(
+                Message(
+                    encoded: buffer.array, media: message.media, extra: message.extra, isSealed: message.isSealed))
         }
     }
 
@@ -34,16 +37,17 @@ struct WholeMessages {
         return media.isEmpty ? nil : AttachMedia(conversation, by: sender, media)
     }
 
-    /// What the store is asked. Where it need not be, it is not the newer of two, so that stores of before know it.
-    var kind: StoreRequestKind { hasExtra ? .sendWhole : .sendWithAttachments }
-
-    private var hasExtra: Bool { messages.contains { !$0.extra.isEmpty } }
+    /// What the store is asked: the oldest that has all of it, so that stores of before know it where they can.
+    var kind: StoreRequestKind {
+        if messages.contains(where: \.isSealed) { return .sendSealed }
+        return messages.contains { !$0.extra.isEmpty } ? .sendWhole : .sendWithAttachments
+    }
 
     /// Writes the command for the store. `response` is what `media` said; nil if it cannot be read, or is no response to
     /// this.
     func command(_ response: UnsafeRawBufferPointer) -> [UInt8]? {
         var reader = ByteReader(response)
-        let hasExtra = hasExtra
+        let kind = kind
         var buffer = ByteBuffer()
         SendMessages.writeHead(conversation, sender, count: messages.count, to: &buffer)
         for message in messages {
@@ -54,7 +58,8 @@ struct WholeMessages {
                 files = list
             }
             files.write(to: &buffer)
-            if hasExtra { message.extra.withUnsafeBytes { buffer.append(long: $0) } }
+            if kind != .sendWithAttachments { message.extra.withUnsafeBytes { buffer.append(long: $0) } }
+            if kind == .sendSealed { buffer.append(message.isSealed ? 1 : 0 as UInt8) }
         }
         return buffer.array
     }

@@ -29,7 +29,7 @@ extension IngestService {
             .clearHistory(through: try query.integer("through", in: 1...QueryParameters.maximumSeq) ?? 0)
         case .putConversationSettings:
             .putSettings(readReceipts: try SettingsFields(body, areOfConversation: true).readReceipts)
-        case .edit: .edit(try route.message(), text: try WriteFields.text(body, limits))
+        case .edit: try WriteFields.edit(of: try route.message(), body, limits)
         case .delete: try query.isForEveryone() ? .deleteForEveryone(try route.message()) : .hide(try route.message())
         case .setTapback: .setTapback(try route.message(), try WriteFields.tapback(body))
         case .removeTapback: .removeTapback(try route.message())

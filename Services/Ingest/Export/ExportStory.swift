@@ -353,7 +353,8 @@ extension ByteBuffer {
     private mutating func append(_ message: ImportRecord.Message, at time: Timestamp) {
         append(key: "id", json: message.id)
         append(key: "senderId", json: message.sender)
-        if let text = message.texts.last, !text.text.isEmpty { append(key: "text", utf8: text.text) }
+        let key: StaticString = message.isSealed ? "sealed" : "text"
+        if let text = message.texts.last, !text.text.isEmpty { append(key: key, utf8: text.text) }
         append(key: "replyTo", json: message.replyTo)
         if !message.attachments.isEmpty { append(key: "attachments", encoded: message.attachments) }
         if !message.extra.isEmpty { append(key: "extra", encoded: message.extra) }
@@ -364,7 +365,7 @@ extension ByteBuffer {
             for text in message.texts {
                 beginElement()
                 beginObject()
-                append(key: "text", utf8: text.text)
+                append(key: key, utf8: text.text)
                 append(key: "at", json: max(text.at, time))
                 endObject()
             }

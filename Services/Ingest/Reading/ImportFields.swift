@@ -28,12 +28,14 @@ struct ImportFields {
         let attachments: [UInt8]
         /// A JSON object; empty for none.
         let extra: [UInt8]
+        let isSealed: Bool
     }
 
     /// A text of a message, and since when it was that.
     fileprivate struct Revision {
-        /// Nil: none, beside attachments.
+        /// Nil: none, beside attachments. Of a sealed message what is sealed.
         let text: JSONString?
+        var isSealed = false
         let at: Timestamp
     }
 
@@ -88,7 +90,7 @@ struct ImportFields {
                     let record = ImportRecord.Message(
                         id: message.id, sender: message.sender, replyTo: message.replyTo,
                         createdAt: message.createdAt, deletedAt: message.deletedAt, texts: texts,
-                        attachments: attachments, extra: extra)
+                        attachments: attachments, extra: extra, isSealed: message.isSealed)
                     ImportRecord.message(record).write(to: &buffer)
                 }
             }
@@ -106,6 +108,7 @@ struct ImportFields {
         private var createdAt: Timestamp?
         private var sender: UserID?
         private var text: JSONString?
+        private var sealed: JSONString?
         private var replyTo: MessageID?
         private var attachments: [UInt8] = []
         private var extra: UnsafeRawBufferPointer?
@@ -121,7 +124,7 @@ struct ImportFields {
         private static let keys: JSONKeys = [
             "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
             "attachments", "extra", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
-            "throughMessageId",
+            "throughMessageId", "sealed",
         ]
 
         init(_ line: UnsafeRawBufferPointer) throws(JSONError) {
@@ -145,6 +148,7 @@ struct ImportFields {
             case "createdAt": createdAt = try reader.timeForDisplay()
             case "senderId": sender = try reader.userID()
             case "text": text = try reader.slice()
+            case "sealed": sealed = try reader.slice()
             case "replyTo": replyTo = MessageID(try reader.wellFormedUUID())
             case "attachments": attachments = try reader.importedAttachments()
             case "extra": extra = try reader.encodedObject()
@@ -197,29 +201,37 @@ struct ImportFields {
 
         func message(_ limits: ClientLimits) throws(Problem) -> Message {
             let createdAt = try required(createdAt, "createdAt")
+            guard sealed == nil || replyTo == nil else {
+                throw Problem(.invalid, "replyTo: what a sealed message replies to is said inside")
+            }
             return Message(
                 id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
                 createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits),
-                attachments: attachments, extra: try MessageFields.checked(extra: extra))
+                attachments: attachments, extra: try MessageFields.checked(extra: extra), isSealed: sealed != nil)
         }
 
         /// All texts of a message in their order; none of a deleted one.
         private func texts(since createdAt: Timestamp, _ limits: ClientLimits) throws(Problem) -> [Revision] {
             if let deletedAt {
-                guard text == nil, revisions == nil, attachments.isEmpty, extra == nil else {
+                guard text == nil, sealed == nil, revisions == nil, attachments.isEmpty, extra == nil else {
                     throw Problem(.invalid, "text: a deleted message has none, no attachments and no extra")
                 }
                 guard deletedAt >= createdAt else { throw Problem(.invalid, "deletedAt: is before createdAt") }
                 return []
             }
-            let text = attachments.isEmpty ? try required(text, "text") : text
-            let texts = revisions ?? [Revision(text: text, at: createdAt)]
+            guard sealed == nil || text == nil else { throw Problem(.invalid, "text: a sealed message has none") }
+            let text = attachments.isEmpty ? try required(sealed ?? text, "text") : sealed ?? text
+            let isSealed = sealed != nil
+            let texts = revisions ?? [Revision(text: text, isSealed: isSealed, at: createdAt)]
+            guard texts.allSatisfy({ $0.isSealed == isSealed }) else {
+                throw Problem(.invalid, "revisions: must have sealed where the message has it, and else text")
+            }
             // What was sent without a text may have got one by an edit.
             for (number, revision) in texts.enumerated() {
                 guard let text = revision.text, number > 0 || attachments.isEmpty || !text.encoded.isEmpty else {
                     continue
                 }
-                try MessageFields.check(text, limits)
+                if isSealed { try checkSealed(text) } else { try MessageFields.check(text, limits) }
             }
             guard texts.first?.at == createdAt, zip(texts, texts.dropFirst()).allSatisfy({ $0.at <= $1.at }) else {
                 throw Problem(.invalid, "revisions: must begin at createdAt, in the order of their times")
@@ -275,25 +287,27 @@ private func required<Value>(_ value: Value?, _ field: StaticString) throws(Prob
 }
 
 extension JSONReader {
-    private static var revisionKeys: JSONKeys { ["text", "at"] }
+    private static var revisionKeys: JSONKeys { ["text", "at", "sealed"] }
 
     fileprivate mutating func revisions() throws(JSONError) -> [ImportFields.Revision] {
         var revisions: [ImportFields.Revision] = []
         try beginArray()
         while try nextElement() {
             var text: JSONString?
+            var isSealed = false
             var at: Timestamp?
             var given = JSONKeys.Given()
             try beginObject()
             while let key = try nextKey(of: Self.revisionKeys, &given) {
                 switch key {
                 case "text": text = try slice()
+                case "sealed": (text, isSealed) = (try slice(), true)
                 case "at": at = try timeForDisplay()
                 default: try skip()
                 }
             }
             guard let text, let at else { throw failure(.expected("a revision with text and at")) }
-            revisions.append(ImportFields.Revision(text: text, at: at))
+            revisions.append(ImportFields.Revision(text: text, isSealed: isSealed, at: at))
         }
         return revisions
     }

@@ -3,15 +3,16 @@ import JSON
 import Models
 import Wire
 
-/// A message from a client, validated: `{id, text?, attachments?, replyTo?, mentions?, mentionsAll?, extra?, sentAt?}`, in a
-/// batch with `conversationId`.
+/// A message from a client, validated: `{id, text?, sealed?, attachments?, replyTo?, mentions?, mentionsAll?, extra?, sentAt?}`,
+/// in a batch with `conversationId`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
     private(set) var conversation: ConversationID?
     private let id: MessageID
-    /// Nil only beside attachments.
+    /// Nil only beside attachments. Of a sealed message what is sealed.
     private let text: JSONString?
+    let isSealed: Bool
     private let attachments: [MediaID]
     /// Encoded; empty for none.
     let extra: [UInt8]
@@ -27,7 +28,13 @@ struct MessageFields {
             throw Problem(.invalid, "id: must be a UUID of version 4 or 7 in lower case")
         }
         try Self.check(fields.attachments)
-        if let text = fields.text {
+        if let sealed = fields.sealed {
+            guard fields.text == nil else { throw Problem(.invalid, "text: a sealed message has none") }
+            guard fields.replyTo == nil else {
+                throw Problem(.invalid, "replyTo: what a sealed message replies to is said inside")
+            }
+            try checkSealed(sealed)
+        } else if let text = fields.text {
             try Self.check(text, limits)
         } else if fields.attachments.isEmpty {
             throw .missing("text")
@@ -36,7 +43,8 @@ struct MessageFields {
             throw Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
         }
         self.id = id
-        text = fields.text
+        text = fields.sealed ?? fields.text
+        isSealed = fields.sealed != nil
         attachments = fields.attachments
         extra = try Self.checked(extra: fields.extra)
         conversation = fields.conversation
@@ -46,7 +54,7 @@ struct MessageFields {
     }
 
     /// Whether it has nothing but what is in a `sendMessages` request.
-    var isPlain: Bool { attachments.isEmpty && extra.isEmpty }
+    var isPlain: Bool { attachments.isEmpty && extra.isEmpty && !isSealed }
 
     /// What the message is to carry.
     var media: MessageMedia { MessageMedia(id, attachments) }
@@ -100,6 +108,7 @@ struct MessageFields {
         var conversation: ConversationID?
         var id: MessageID?
         var text: JSONString?
+        var sealed: JSONString?
         var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
@@ -109,6 +118,7 @@ struct MessageFields {
 
         private static let keys: JSONKeys = [
             "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra", "mentionsAll",
+            "sealed",
         ]
 
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
@@ -123,6 +133,7 @@ struct MessageFields {
             switch key {
             case "id": id = try reader.messageID()
             case "text": text = try reader.consumeNull() ? nil : try reader.slice()
+            case "sealed": sealed = try reader.consumeNull() ? nil : try reader.slice()
             case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()

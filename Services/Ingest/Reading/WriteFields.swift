@@ -4,11 +4,18 @@ import Wire
 
 /// The bodies of writes, each an object with one field.
 enum WriteFields {
-    /// `{text}`: the new text of a message.
-    static func text(_ body: UnsafeRawBufferPointer, _ limits: ClientLimits) throws(Problem) -> String {
+    /// `{text}`: the new text of a message, or `{sealed}` of a sealed one.
+    static func edit(
+        of message: MessageID, _ body: UnsafeRawBufferPointer, _ limits: ClientLimits
+    ) throws(Problem) -> Write.Action {
+        if let sealed = try string("sealed", body) {
+            guard try string("text", body) == nil else { throw Problem(.invalid, "text: a sealed message has none") }
+            try checkSealed(sealed)
+            return .editSealed(message, sealed.string)
+        }
         let text = try required("text", body)
         try MessageFields.check(text, limits)
-        return text.string
+        return .edit(message, text: text.string)
     }
 
     /// `{title}`

@@ -40,6 +40,7 @@ struct Command {
             case .sendMessages: .send(try Send(from: &reader, .text))
             case .sendWithAttachments: .send(try Send(from: &reader, .attachments))
             case .sendWhole: .send(try Send(from: &reader, .whole))
+            case .sendSealed: .send(try Send(from: &reader, .sealed))
             case .readMoved: .read(try ReadPositions(from: &reader))
             default: .step(try BatchSteps.decode(kind, &reader))
             }

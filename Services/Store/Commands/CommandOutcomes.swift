@@ -222,7 +222,7 @@ extension MessageFields {
         seq = created.seq
         changeSeq = created.seq
         sender = item.sender
-        kind = item.message.replyTo == nil ? .text : .reply
+        kind = item.message.isSealed ? .sealed : item.message.replyTo == nil ? .text : .reply
         text = created.isDeleted ? nil : item.message.text
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }
         mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions

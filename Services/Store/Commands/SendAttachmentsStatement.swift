@@ -18,6 +18,7 @@ enum SendAttachmentsStatement {
         let media: Parameter<String>
         let attachments: Parameter<String?>
         let extra: Parameter<UnsafeRawBufferPointer?>
+        let isSealed: Parameter<Bool>
         let answersAttachments: Parameter<Bool>
     }
 
@@ -37,6 +38,7 @@ enum SendAttachmentsStatement {
             parameters.set(input.media, to: message.attachments.ids.map(\.description).joined(separator: ","))
             parameters.set(input.attachments, to: message.attachments.json)
             parameters.set(input.extra, to: message.extra.isEmpty ? nil : message.extra)
+            parameters.set(input.isSealed, to: message.isSealed)
             parameters.set(input.answersAttachments, to: answersAttachments)
         }
     }

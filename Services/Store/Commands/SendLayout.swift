@@ -28,6 +28,8 @@ struct SendLayout {
     private(set) var replies: [Sparse<MessageID>] = []
     private(set) var mentions: [Sparse<UnsafeRawBufferPointer>] = []
     private(set) var extras: [Sparse<UnsafeRawBufferPointer>] = []
+    /// The places of sealed messages, from 0.
+    private(set) var sealed: [Int] = []
 
     init(_ items: ArraySlice<SendItem>) {
         let conversationOfItem = findConversations(items)
@@ -43,6 +45,7 @@ struct SendLayout {
                 mentions.append(Sparse(place: place, value: item.message.mentions))
             }
             if !item.message.extra.isEmpty { extras.append(Sparse(place: place, value: item.message.extra)) }
+            if item.message.isSealed { sealed.append(place) }
         }
     }
 

@@ -18,7 +18,7 @@ enum SendOneStatement {
 
     static func fits(_ items: ArraySlice<SendItem>) -> Bool {
         guard items.count == 1, let message = items.first?.message else { return false }
-        return message.replyTo == nil && message.mentions.isEmpty && message.extra.isEmpty
+        return message.replyTo == nil && message.mentions.isEmpty && message.extra.isEmpty && !message.isSealed
     }
 
     static func add(to batch: inout Batch, _ item: SendItem) {

@@ -21,6 +21,7 @@ enum SendStatement {
         let mentionLists: Parameter<[UnsafeRawBufferPointer]>
         let extraPlaces: Parameter<[Int64]>
         let extras: Parameter<[UnsafeRawBufferPointer]>
+        let sealedPlaces: Parameter<[Int64]>
         let answersAttachments: Parameter<Bool>
     }
 
@@ -68,6 +69,7 @@ enum SendStatement {
             parameters.set(input.mentionLists, to: layout.mentions.lazy.map(\.value))
             parameters.set(input.extraPlaces, to: layout.extras.lazy.map { Int64($0.place + 1) })
             parameters.set(input.extras, to: layout.extras.lazy.map(\.value))
+            parameters.set(input.sealedPlaces, to: layout.sealed.lazy.map { Int64($0 + 1) })
             parameters.set(input.answersAttachments, to: answersAttachments)
         }
     }

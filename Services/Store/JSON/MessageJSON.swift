@@ -32,7 +32,7 @@ struct MessageFields {
     var changeSeq: Int64
     var sender: UserID
     var kind: MessageKind
-    /// Nil when deleted for everyone. Empty beside attachments without a text.
+    /// Nil when deleted for everyone. Empty beside attachments without a text. Of a sealed message what is sealed, in base64.
     var text: UnsafeRawBufferPointer?
     var parent: Parent?
     /// As `Mentions` has them.
@@ -103,7 +103,9 @@ extension ByteBuffer {
         append(key: "senderId", json: message.sender)
         append(key: "kind", json: message.kind.name)
         append(key: "text")
-        if let text = message.text, !text.isEmpty { appendJSON(utf8: text) } else { appendNull() }
+        let isSealed = message.kind == .sealed
+        if let text = message.text, !text.isEmpty, !isSealed { appendJSON(utf8: text) } else { appendNull() }
+        if isSealed, let sealed = message.text { append(key: "sealed", utf8: sealed) }
         append(key: "sentAt", json: message.sentAt)
         append(key: "createdAt", json: message.createdAt)
         append(key: "editedAt", json: message.editedAt)

@@ -86,6 +86,7 @@ enum ExportStatements {
         let tapback: Column<String?>
         let attachments: Column<UnsafeRawBufferPointer?>
         let extra: Column<UnsafeRawBufferPointer?>
+        let isSealed: Column<Bool?>
         let body: Column<UnsafeRawBufferPointer?>
         let bodyAt: Column<Timestamp?>
     }

@@ -6,6 +6,7 @@ enum RevisionsStatement {
     struct Columns: NamedFields {
         let body: Column<UnsafeRawBufferPointer>
         let at: Column<Timestamp>
+        let isSealed: Column<Bool>
     }
 
     static let statement = PreparedStatement<MessageInput, Columns>(

@@ -197,6 +197,7 @@ private struct ExportRows {
                 id: id, sender: row[columns.actorId], replyTo: row[columns.replyTo], createdAt: row[columns.at],
                 deletedAt: row[columns.deletedAt], texts: texts,
                 attachments: row[columns.attachments] ?? .init(start: nil, count: 0),
-                extra: row[columns.extra] ?? .init(start: nil, count: 0)))
+                extra: row[columns.extra] ?? .init(start: nil, count: 0),
+                isSealed: !texts.isEmpty && row[columns.isSealed] == true))
     }
 }

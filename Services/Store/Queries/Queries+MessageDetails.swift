@@ -5,7 +5,7 @@ import Postgres
 import Wire
 
 extension Queries {
-    /// `{revisions: [{text, at}]}`, oldest first, the present text last.
+    /// `{revisions: [{text, at}]}`, or `sealed` for `text`, oldest first, the present one last.
     func revisions(_ query: MessageQuery) async throws -> [UInt8] {
         let rows = try await connection.query(RevisionsStatement.statement) { $0.set($1, to: query) }
         guard !rows.isEmpty else { throw Problem(.notFound, "there is no such message") }
@@ -17,7 +17,7 @@ extension Queries {
         for row in rows {
             buffer.beginElement()
             buffer.beginObject()
-            buffer.append(key: "text", utf8: row[columns.body])
+            buffer.append(key: row[columns.isSealed] ? "sealed" : "text", utf8: row[columns.body])
             buffer.append(key: "at", json: row[columns.at])
             buffer.endObject()
         }

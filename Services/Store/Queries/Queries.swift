@@ -118,7 +118,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .write, .readMoved, .putSettings,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .write, .readMoved,
+            .putSettings,
             .putProfile,
             .eraseUser,
             .eraseStep,

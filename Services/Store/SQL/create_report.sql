@@ -65,7 +65,8 @@ made AS (
         slot, conversation_id, id, reporter_id, reason, text, created_at, message_id, user_id, sender_id, message_text, message_at,
         media, message_extra)
     SELECT :slot, :conversation, :subject, :actor, :reason, :text, moved.announced_at, :message, :user, m.sender_id,
-        nullif({text_as_of(row => m, position => {end_of_stays})}, ''), m.created_at,
+        -- What is sealed no administrator reads.
+        CASE WHEN m.kind <> {MessageKind.sealed} THEN nullif({text_as_of(row => m, position => {end_of_stays})}, '') END, m.created_at,
         CASE WHEN m.deleted_at IS NULL THEN {media_of(row => m)} END, CASE WHEN m.deleted_at IS NULL THEN m.extra END
     FROM moved LEFT JOIN visible m ON true
 )

@@ -9,6 +9,7 @@
 -- :action       smallint
 -- :subject      uuid       the message
 -- :text         text
+-- :is_sealed    boolean    whether that is sealed
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -26,7 +27,7 @@ verdict AS MATERIALIZED (
             WHEN (SELECT NOT {is_permitted(
                 permissions => c.permissions, bits => {GroupPermissions.write}, role => standing.role)} FROM conversation c)
                 THEN {Problem.forbidden}
-            WHEN t.deleted_at IS NOT NULL THEN {Problem.conflict}
+            WHEN t.deleted_at IS NOT NULL OR (t.kind = {MessageKind.sealed}) <> :is_sealed THEN {Problem.conflict}
             -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
             -- from one that was wrong, and may not be edited for as long as that was.
             WHEN {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}

@@ -29,6 +29,7 @@
 -- > tapback       text        or NULL
 -- > attachments   text        JSON array, or NULL
 -- > extra         text        JSON object, or NULL
+-- > is_sealed     boolean     or NULL
 -- > body          text        or NULL
 -- > body_at       timestamptz or NULL
 WITH {stays_of_reader},
@@ -130,7 +131,7 @@ page AS MATERIALIZED (
 )
 SELECT p.covered, p.covered = (SELECT s.seq - 1 FROM stale s) IS TRUE AS is_stale, v.stay_count, v.end_seq AS view_end,
     j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback,
-    j.attachments, j.extra, t.body,
+    j.attachments, j.extra, j.message_kind = {MessageKind.sealed} AS is_sealed, t.body,
     t.at AS body_at
 FROM page p CROSS JOIN view v
 LEFT JOIN judged j ON j.is_shown AND j.seq <= p.covered

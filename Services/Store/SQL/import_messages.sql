@@ -19,6 +19,7 @@
 -- :parents       uuid[]         or NULL
 -- :attachments   text[]         JSON arrays, or NULL
 -- :extras        text[]         JSON objects, or NULL
+-- :sealed        boolean[]
 -- :event_places  bigint[]       the places of messages with edits or a deletion, ascending
 -- :event_steps   smallint[]
 -- :event_times   timestamptz[]
@@ -44,8 +45,9 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN (k.sender_id, k.created_at) <> (m.sender_id, m.at) THEN {ImportVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, k.attachments, k.extra)
-                        IS DISTINCT FROM (m.body, m.reply_to, :attachments[m.ordinal], :extras[m.ordinal])
+                    AND (k.body, k.reply_to, k.attachments, k.extra, k.kind = {MessageKind.sealed})
+                        IS DISTINCT FROM (
+                            m.body, m.reply_to, :attachments[m.ordinal], :extras[m.ordinal], :sealed[m.ordinal])
                     THEN {ImportVerdict.idIsTaken}
                 ELSE {ImportVerdict.repeated} END
              FROM store.messages k
@@ -134,7 +136,9 @@ moved AS (
 inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, attachments, extra, sent_at, created_at, edited_at, deleted_at)
     SELECT :slot, :conversation, moved.base + s.first_place, s.message_id, moved.base + s.place, s.sender_id,
-        CASE WHEN s.parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END, s.body, s.parent, s.reply_seq,
+        CASE
+            WHEN :sealed[-s.target] THEN {MessageKind.sealed} WHEN s.parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
+        s.body, s.parent, s.reply_seq,
         CASE WHEN s.body IS NOT NULL THEN :attachments[-s.target] END, CASE WHEN s.body IS NOT NULL THEN :extras[-s.target] END,
         s.created_at, s.created_at, CASE WHEN s.is_event AND s.body IS NOT NULL THEN s.at END,
         CASE WHEN s.is_event AND s.body IS NULL THEN s.at END

@@ -6,11 +6,12 @@
 -- :reader       text
 -- :message      uuid
 --
--- > body text
--- > at   timestamptz
+-- > body      text
+-- > at        timestamptz
+-- > is_sealed boolean
 WITH {visible_message}
-SELECT t.body, t.at FROM (
-    SELECT u.*, lag(u.replaced_seq, 1, 0::bigint) OVER (ORDER BY u.replaced_seq) AS came_seq
+SELECT t.body, t.at, t.is_sealed FROM (
+    SELECT u.*, m.kind = {MessageKind.sealed} AS is_sealed, lag(u.replaced_seq, 1, 0::bigint) OVER (ORDER BY u.replaced_seq) AS came_seq
     FROM visible m, LATERAL (
         SELECT r.body, r.at, r.replaced_seq FROM store.revisions r
         WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :message

@@ -1,4 +1,5 @@
 -- The texts at the next positions of conversations: of messages created there, and of earlier ones edited or deleted there.
+-- Sealed messages have none.
 -- In each it stops at the text that reaches a number of bytes.
 --
 -- :slots         smallint[]
@@ -34,7 +35,7 @@ LEFT JOIN LATERAL (
                     octet_length(m.body) + coalesce(octet_length(m.attachments), 0) AS bytes
                 FROM store.messages m
                 WHERE m.slot = p.slot AND m.conversation_id = p.conversation_id
-                  AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL
+                  AND m.seq > p.indexed_seq AND m.seq <= p.through AND m.body IS NOT NULL AND m.kind <> {MessageKind.sealed}
                 UNION ALL
                 SELECT h.position, m.seq, m.body, m.attachments,
                     coalesce(octet_length(m.body), 0) + coalesce(octet_length(m.attachments), 0) AS bytes
@@ -47,7 +48,7 @@ LEFT JOIN LATERAL (
                 ) h
                 JOIN store.messages m
                     ON m.slot = p.slot AND m.conversation_id = p.conversation_id AND m.id = h.message_id
-                WHERE m.seq <= p.indexed_seq
+                WHERE m.seq <= p.indexed_seq AND m.kind <> {MessageKind.sealed}
             ) m
         ) m
     ) m

@@ -12,6 +12,7 @@
 -- :media               text        the ids of the files with commas between them
 -- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
 -- :extra               text        JSON object, or NULL
+-- :is_sealed           boolean
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
 -- > conversations  bigint[]
@@ -60,8 +61,9 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra)
-                        IS DISTINCT FROM (:text, :parent, :mentions, :media, :extra)
+                    AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra,
+                            k.kind = {MessageKind.sealed})
+                        IS DISTINCT FROM (:text, :parent, :mentions, :media, :extra, :is_sealed)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k
@@ -74,7 +76,7 @@ judged AS MATERIALIZED (
 inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
-        CASE WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
+        CASE WHEN :is_sealed THEN {MessageKind.sealed} WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
         CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
         CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END

@@ -36,6 +36,7 @@
 -- :mention_lists        text[]         user names with commas between them; before them {Mentions.everybody}
 -- :extra_places         bigint[]       places, ascending
 -- :extras               text[]         JSON objects
+-- :sealed_places        bigint[]       places, ascending
 -- Of the deployment
 -- :answers_attachments  boolean        whether what carries attachments may be replied to
 --
@@ -129,8 +130,8 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :senders[m.stream] THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra)
-                            IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra)
+                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra, k.kind = {MessageKind.sealed})
+                            IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra, m.is_sealed)
                         OR k.attachments IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
@@ -145,7 +146,8 @@ judged AS MATERIALIZED (
                 CASE WHEN :reply_places[reply] = ordinal THEN :parents[reply] END AS reply_to,
                 CASE WHEN :reply_places[reply] = ordinal THEN (SELECT seqs FROM replies)[reply] END AS reply_seq,
                 CASE WHEN :mention_places[mention] = ordinal THEN :mention_lists[mention] END AS mentions,
-                CASE WHEN :extra_places[extra_place] = ordinal THEN :extras[extra_place] END AS extra
+                CASE WHEN :extra_places[extra_place] = ordinal THEN :extras[extra_place] END AS extra,
+                coalesce(:sealed_places[width_bucket(ordinal, :sealed_places)] = ordinal, false) AS is_sealed
             FROM (
                 SELECT t.*, :streams[ordinal] AS stream, :stream_conversations[:streams[ordinal]] AS c,
                     width_bucket(ordinal, :reply_places) AS reply, width_bucket(ordinal, :mention_places) AS mention,
@@ -187,7 +189,7 @@ positions AS MATERIALIZED (
 inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, extra, sent_at, created_at, deleted_at)
     SELECT slot, conversation_id, seq, id, seq, :senders[stream],
-        CASE WHEN reply_to IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
+        CASE WHEN is_sealed THEN {MessageKind.sealed} WHEN reply_to IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN body END, reply_to, reply_seq,
         CASE WHEN NOT is_deleted THEN string_to_array(mentions, ',') END, CASE WHEN NOT is_deleted THEN extra END,
         :sent_times[ordinal], at,

@@ -5,15 +5,18 @@ import Postgres
 struct EditMessage: WriteKind {
     struct Input: NamedFields {
         let text: Parameter<String>
+        let isSealed: Parameter<Bool>
     }
 
     static let statement = PreparedWrite<Input>("edit_message", PackageResources.edit_message_sql, .store)
 
     let message: MessageID?
     let text: String
+    let isSealed: Bool
 
     func set(_ input: Input, in parameters: inout Parameters, _: ConversationLimit) {
         parameters.set(input.text, to: text)
+        parameters.set(input.isSealed, to: isSealed)
     }
 
     var changes: WriteChanges { .message(.messageEdited) }
@@ -23,7 +26,7 @@ struct EditMessage: WriteKind {
     func explanation(of code: Problem.Code) -> String? {
         switch code {
         case .forbidden: "only its sender, as a member who may write here, may do this"
-        case .conflict: WriteStatement.messageIsClosed
+        case .conflict: "the message is \(isSealed ? "not sealed" : "sealed"), or \(WriteStatement.messageIsClosed)"
         case .editWindowClosed:
             "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes"
         default: nil

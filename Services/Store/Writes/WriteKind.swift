@@ -88,7 +88,8 @@ extension Write {
     /// The type that carries it out.
     var kind: any WriteKind {
         switch action {
-        case .edit(let message, let text): EditMessage(message: message, text: text)
+        case .edit(let message, let text): EditMessage(message: message, text: text, isSealed: false)
+        case .editSealed(let message, let sealed): EditMessage(message: message, text: sealed, isSealed: true)
         case .deleteForEveryone(let message): DeleteMessage(message: message)
         case .hide(let message): HideMessage(message: message)
         case .setTapback(let message, let kind): SetTapback(message: message, kind: kind)

@@ -47,6 +47,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var pinnedMessages: Int?
     /// The size of a message's `extra` in bytes. Absent from a server without it.
     public var messageExtraBytes: Int?
+    /// The length of what is sealed, in base64. Absent from a server without it.
+    public var sealedBytes: Int?
     /// Absent, like what follows up to `uploadSeconds`, from a server without attachments.
     public var attachmentsPerMessage: Int?
     /// Whether a message with attachments may be replied to.

@@ -13,8 +13,10 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     /// The sender; for a system message, the user who made the change.
     public var senderId: UserID
     public var kind: Open<MessageKind>
-    /// Nil for a message deleted for everyone, for a system message, and beside attachments without a text.
+    /// Nil for a message deleted for everyone, for a system message, for a sealed one, and beside attachments without a text.
     @ValueOrNull public var text: String?
+    /// Of a sealed message: what its sender has encrypted, in base64. The server does not look into it.
+    public var sealed: String?
     /// The sender's clock, for display only.
     public var sentAt: Timestamp
     /// The time of the commit by the server's clock. It never decreases along `seq`.
@@ -58,7 +60,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
 
     public init(
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
-        kind: MessageKind, text: String?, sentAt: Timestamp, createdAt: Timestamp, editedAt: Timestamp? = nil,
+        kind: MessageKind, text: String?, sealed: String? = nil, sentAt: Timestamp, createdAt: Timestamp,
+        editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
         tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], mentionsAll: Bool = false,
@@ -74,6 +77,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.senderId = senderId
         self.kind = .known(kind)
         _text = ValueOrNull(wrappedValue: text)
+        self.sealed = sealed
         self.sentAt = sentAt
         self.createdAt = createdAt
         self.editedAt = editedAt
@@ -102,11 +106,14 @@ extension Message {
     /// The status; `.none` if there is none, or if it is a state of a later version.
     public var deliveryStatus: DeliveryStatus { status?.known ?? DeliveryStatus.none }
 
+    /// Whether it is something a user wrote.
+    public var isSpoken: Bool { kind == .text || kind == .reply || kind == .sealed }
+
     /// Whether it mentions a user, by name or with everybody.
     public func mentions(_ user: UserID) -> Bool { senderId != user && (mentionsAll || mentions.contains(user)) }
 
-    /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted
-    /// or a system message.
+    /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted,
+    /// sealed or a system message.
     ///
     /// - Parameter now: by the server's clock.
     public func isEditable(by user: UserID, at now: Timestamp) -> Bool {
@@ -224,14 +231,18 @@ public struct Tapback: Hashable, Sendable, Codable {
     }
 }
 
-/// One of the texts of a message.
+/// One of the texts of a message, or of what is sealed.
 public struct Revision: Hashable, Sendable, Codable {
-    public var text: String
+    /// Nil of a sealed message.
+    public var text: String?
+    /// Of a sealed message, in base64.
+    public var sealed: String?
     /// The time from which this was the text.
     public var at: Timestamp
 
-    public init(text: String, at: Timestamp) {
+    public init(text: String?, sealed: String? = nil, at: Timestamp) {
         self.text = text
+        self.sealed = sealed
         self.at = at
     }
 }

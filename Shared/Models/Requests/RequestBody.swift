@@ -26,8 +26,10 @@ public enum RequestBody {
     public struct NewMessage: Hashable, Sendable, Codable {
         /// A UUID of version 7 or 4, created before the first attempt.
         public var id: MessageID
-        /// Not blank, at most 16 KiB of UTF-8. Nil only beside attachments.
+        /// Not blank, at most 16 KiB of UTF-8. Nil only beside attachments, and in a sealed message.
         public var text: String?
+        /// What the sender has encrypted, in base64 with padding, at most 32 KiB of it; beside it neither text nor `replyTo`.
+        public var sealed: String?
         /// Files that the sender has uploaded, at most 10.
         public var attachments: [AttachmentReference]?
         /// The immediate parent.
@@ -41,12 +43,14 @@ public enum RequestBody {
         public var sentAt: Timestamp?
 
         public init(
-            id: MessageID, text: String?, attachments: [AttachmentReference]? = nil, replyTo: MessageID? = nil,
+            id: MessageID, text: String?, sealed: String? = nil, attachments: [AttachmentReference]? = nil,
+            replyTo: MessageID? = nil,
             mentions: [UserID]? = nil, mentionsAll: Bool? = nil, extra: [String: JSONValue]? = nil,
             sentAt: Timestamp? = nil
         ) {
             self.id = id
             self.text = text
+            self.sealed = sealed
             self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
@@ -82,9 +86,13 @@ public enum RequestBody {
 
     /// `PATCH …/messages/{messageId}`
     public struct Edit: Hashable, Sendable, Codable {
-        public var text: String
+        public var text: String?
+        /// In place of a text, of a sealed message.
+        public var sealed: String?
 
         public init(text: String) { self.text = text }
+
+        public init(sealed: String) { self.sealed = sealed }
     }
 
     /// `PATCH /v1/conversations/{conversationId}`

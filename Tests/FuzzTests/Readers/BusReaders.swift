@@ -92,6 +92,7 @@ extension Reader {
                 .createInvitation(
                     NewInvitation(id: InvitationID(message.uuid), secret: message.uuid, needsApproval: true))),
             Write(conversation, by: bob, key: nil, .declineJoinRequest(alice)),
+            Write(conversation, by: bob, key: nil, .editSealed(message, "c2VhbA==")),
             Write(conversation, by: bob, key: nil, .join(secret: message.uuid)),
             Write(
                 conversation, by: bob, key: nil,
@@ -244,9 +245,9 @@ extension Reader {
         }
     }
 
-    private static let attachments = Reader("SendMessages, whole", examples: [exampleAttachments]) { bytes in
+    private static let attachments = Reader("SendMessages, sealed", examples: [exampleAttachments]) { bytes in
         var reader = ByteReader(bytes)
-        guard let request = try? SendMessages(from: &reader, .whole) else { return nil }
+        guard let request = try? SendMessages(from: &reader, .sealed) else { return nil }
         var areInside = true
         do throws(WireError) {
             try request.forEachMessage { message in
@@ -271,8 +272,8 @@ extension Reader {
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             NewMessage(
                 id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments,
-                extra: none
-            ).write(to: &buffer, .whole)
+                extra: none, isSealed: true
+            ).write(to: &buffer, .sealed)
         }
     }
 

@@ -17,7 +17,8 @@ extension Reader {
         Reader(
             "message",
             #"{"id":"\#(id)","text":"Sunday, nine? 🧗","replyTo":"\#(id)","mentions":["alice","b.o-b"],"mentionsAll":true,"sentAt":"2026-11-21T18:00:00.123+02:00"}"#,
-            #"{"id":"\#(id)","text":"\u00e9\ud83e\uddd7\n","attachments":null,"extra":{"a":[1.5]}}"#
+            #"{"id":"\#(id)","text":"\u00e9\ud83e\uddd7\n","attachments":null,"extra":{"a":[1.5]}}"#,
+            #"{"id":"\#(id)","sealed":"c2VhbA=="}"#
         ) { (try? MessageFields($0, limits: limits, now: Timestamp(milliseconds: 0))).map { _ in true } },
         Reader(
             "messages",
@@ -100,8 +101,13 @@ extension Reader {
         Reader("archive", #"{"throughSeq":7}"#, #"{"throughSeq":null}"#) {
             (try? MarkFields.through($0)).map { $0 > 0 }
         },
-        Reader("text", #"{"text":"Sunday, ten?"}"#) {
-            (try? WriteFields.text($0, limits)).map { !$0.utf8.contains(0) && $0.utf8.count <= 16384 }
+        Reader("edit", #"{"text":"Sunday, ten?"}"#, #"{"sealed":"c2VhbA=="}"#) {
+            switch try? WriteFields.edit(of: MessageID(UUIDBytes(high: 7, low: 1)), $0, limits) {
+            case .edit(_, let text): !text.utf8.contains(0) && text.utf8.count <= ContractLimits.textBytes
+            case .editSealed(_, let sealed):
+                sealed.utf8.count.isMultiple(of: 4) && sealed.utf8.count <= ContractLimits.sealedBytes
+            default: nil
+            }
         },
         Reader("draft", #"{"text":" Sunday,","replyTo":"0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"}"#, #"{"text":""}"#) {
             guard case .draft(let text, _)? = try? DraftFields($0).checked(limits) else { return nil }

@@ -101,6 +101,34 @@ import Testing
         }
     }
 
+    @Test("what is sealed waits, is joined by an edit of its kind alone, and is sent without a text")
+    func sealed() throws {
+        let store = try copy()
+        try store.enqueue(
+            .send(text: "AAAA", replyTo: nil, mentions: [ben], sentAt: time(7), isSealed: true), messageId(101))
+        try store.enqueue(.edit(text: "BBBB", isSealed: true), messageId(101), key: 2)
+        let shown = try #require(try store.rows().last?.message)
+        #expect(shown.kind == .sealed && shown.text == nil && shown.sealed == "BBBB" && shown.mentions == [ben])
+        #expect(shown.previewText == "Encrypted message")
+        let rows = try store.outbox()
+        #expect(rows.count == 1)
+        #expect(
+            PendingWrite.send(text: "a", replyTo: nil, mentions: [], sentAt: time(7), isSealed: true)
+                .joined(by: .edit(text: "b")) == nil)
+        var stored = message(11, by: anna)
+        (stored.kind, stored.text, stored.sealed) = (.known(.sealed), nil, "BBBB")
+        stored.id = messageId(101)
+        try store.complete(rows[0], with: .message(stored))
+        #expect(try store.message(messageId(101), in: talk)?.sealed == "BBBB")
+        try store.enqueue(.edit(text: "CCCC", isSealed: true), messageId(101), key: 3)
+        let edited = try store.rows().last?.message
+        #expect(edited?.sealed == "CCCC" && edited?.text == nil && edited?.editedAt != nil)
+        try store.enqueue(.deleteForEveryone, messageId(101), key: 4)
+        #expect(try store.rows().last?.message.sealed == nil)
+        for row in try store.outbox() { try store.complete(row, with: .done) }
+        #expect(try store.message(messageId(101), in: talk)?.sealed == nil)
+    }
+
     @Test("what the application adds goes with its message, through an edit and another id")
     func extras() throws {
         let store = try copy()

@@ -74,11 +74,12 @@ extension Database {
         var came: Int64 = 0
         var rows: [SimulatedRow] = []
         for revision in found.message.revisions where came <= found.position {
-            rows.append([SimulatedValue(revision.text), SimulatedValue(revision.at)])
+            rows.append([SimulatedValue(revision.text), SimulatedValue(revision.at), SimulatedValue(false)])
             came = revision.replaced
         }
         if came <= found.position {
-            rows.append([SimulatedValue(text), SimulatedValue(found.message.editedAt ?? found.message.createdAt)])
+            let at = found.message.editedAt ?? found.message.createdAt
+            rows.append([SimulatedValue(text), SimulatedValue(at), SimulatedValue(false)])
         }
         return rows
     }

@@ -12,7 +12,7 @@ extension Engine {
     /// Copies files of the user, beside the engine, and stores a message that carries them.
     func send(
         _ text: String, _ files: [LocalFile], replyTo parent: MessageID?, mentions: [UserID],
-        mentionsAll: Bool, extra: [String: JSONValue]?, in id: ConversationID
+        mentionsAll: Bool, extra: [String: JSONValue]?, isSealed: Bool, in id: ConversationID
     ) async throws(ParleyError) -> MessageID {
         guard files.count <= ContractLimits.attachmentsPerMessage else {
             throw .file(.tooMany(limit: ContractLimits.attachmentsPerMessage))
@@ -24,7 +24,8 @@ extension Engine {
         let copies = try await FileFolder.patiently { [folder] in Self.copied(named, in: folder, limit: limit) }.get()
         do throws(ParleyError) {
             return try send(
-                text, copies, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra, in: id)
+                text, copies, replyTo: parent, mentions: mentions, mentionsAll: mentionsAll, extra: extra,
+                isSealed: isSealed, in: id)
         } catch {
             for copy in copies { folder.remove(copy.name) }
             throw error

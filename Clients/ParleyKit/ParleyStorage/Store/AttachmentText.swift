@@ -24,8 +24,12 @@ extension Attachment {
 }
 
 extension Message {
+    /// What is shown of a sealed message where the application shows nothing else.
+    public static let sealedTitle = "Encrypted message"
+
     /// What a preview shows of it: its text, or what its first file is.
     public var previewText: String? {
+        if kind == .sealed, !deletedForEveryone { return Self.sealedTitle }
         guard let attachments, text?.isEmpty ?? true else { return text }
         return attachments.first?.title ?? text
     }

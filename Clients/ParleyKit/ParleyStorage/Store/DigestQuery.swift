@@ -39,8 +39,8 @@ extension LocalStore {
         var hash = SHA256Text()
         let lines = try connection.all(
             """
-            SELECT seq, id, sender_id, parent_id, edited_at, mentions, tapback_counts, text FROM messages
-            WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ('text', 'reply') ORDER BY seq
+            SELECT seq, id, sender_id, parent_id, edited_at, mentions, tapback_counts, coalesce(text, sealed) FROM messages
+            WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ('text', 'reply', 'sealed') ORDER BY seq
             """, conversation, range.lowerBound, range.upperBound, read: Self.digestLine)
         for line in lines { hash.update(line) }
         return hash.finish()

@@ -33,10 +33,10 @@ extension LocalStore {
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
                 tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired,
-                mentions_all, mentions_user)
+                mentions_all, mentions_user, sealed)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?5 <> a.user_id
-                    AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0)
+                    AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0), ?29
             FROM conversations c JOIN (SELECT coalesce(user_id, '') AS user_id FROM account) a
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -51,12 +51,14 @@ extension LocalStore {
                 attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra,
                 pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at,
                 is_expired = excluded.is_expired, mentions_all = excluded.mentions_all,
+                sealed = excluded.sealed,
                 mentions_user = iif(excluded.deleted_at IS NULL, excluded.mentions_user, messages.mentions_user)
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
                 excluded.change_seq = messages.change_seq
                 AND (messages.attachments IS NULL AND excluded.attachments IS NOT NULL
                     OR messages.extra IS NULL AND excluded.extra IS NOT NULL
+                    OR messages.sealed IS NULL AND excluded.sealed IS NOT NULL
                     OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL
                     OR messages.mentions_all < excluded.mentions_all))
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
@@ -66,7 +68,7 @@ extension LocalStore {
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
             message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
             message.pinned?.userId, message.pinned?.at, message.expired,
-            message.mentionsAll && !message.deletedForEveryone)
+            message.mentionsAll && !message.deletedForEveryone, message.deletedForEveryone ? nil : message.sealed)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -180,7 +182,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 30
+    static let messageColumns: Int32 = 31
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -188,7 +190,8 @@ extension LocalStore {
             id: MessageID(row.uuid(4)), conversationId: ConversationID(row.uuid(Self.messageColumns)),
             seq: row.integer(2),
             changeSeq: row.integer(3), senderId: row.user(5), kind: .text, text: row.optional(7, row.text),
-            sentAt: row.time(8), createdAt: row.time(9), editedAt: row.optional(10, row.time),
+            sealed: row.optional(30, row.text), sentAt: row.time(8), createdAt: row.time(9),
+            editedAt: row.optional(10, row.time),
             deletedAt: row.optional(11, row.time), expired: row.flag(27), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
@@ -243,11 +246,14 @@ extension LocalStore {
     package func revisions(of id: MessageID, in conversation: ConversationID) throws(StorageError) -> [Revision] {
         try connection.all(
             """
-            SELECT r.text, r.at FROM conversations c JOIN messages m ON m.conversation = c.key
+            SELECT r.text, r.at, m.kind = 'sealed' FROM conversations c JOIN messages m ON m.conversation = c.key
                 JOIN revisions r ON r.message = m.key
             WHERE c.id = ?1 AND m.id = ?2 ORDER BY r.position
             """, conversation, id
-        ) { Revision(text: $0.text(0), at: $0.time(1)) }
+        ) {
+            let isSealed = $0.flag(2)
+            return Revision(text: isSealed ? nil : $0.text(0), sealed: isSealed ? $0.text(0) : nil, at: $0.time(1))
+        }
     }
 
     func store(_ revisions: [Revision], of id: MessageID, in conversation: Int64) throws(StorageError) {
@@ -260,7 +266,7 @@ extension LocalStore {
         for (position, revision) in revisions.enumerated() {
             try connection.run(
                 "INSERT INTO revisions (message, position, text, at) VALUES (?1, ?2, ?3, ?4)", key, position,
-                revision.text, revision.at)
+                revision.text ?? revision.sealed ?? "", revision.at)
         }
     }
 }

@@ -137,11 +137,12 @@ extension LocalStore {
             if row.message == old {
                 try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
             }
-            if case .send(let text, old, let mentions, let sentAt, let extra, let all) = row.write {
+            if case .send(let text, old, let mentions, let sentAt, let extra, let all, let isSealed) = row.write {
                 try replace(
                     row.key,
                     with: .send(
-                        text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all))
+                        text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all,
+                        isSealed: isSealed))
             }
         }
     }
@@ -234,7 +235,7 @@ extension LocalStore {
                 """
                 UPDATE messages SET
                     text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, mentions_all = 0,
-                    attachments = NULL, file_names = NULL, extra = NULL, pinned_seq = NULL
+                    attachments = NULL, file_names = NULL, extra = NULL, sealed = NULL, pinned_seq = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -369,8 +370,12 @@ extension PendingWrite {
     /// What this and a later write are together, if nobody has seen this one yet; nil if they stay apart.
     func joined(by later: PendingWrite) -> PendingWrite? {
         switch (self, later) {
-        case (.send(_, let parent, let mentions, let sentAt, let extra, let all), .edit(let text)):
-            .send(text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all)
+        case (
+            .send(_, let parent, let mentions, let sentAt, let extra, let all, let isSealed), .edit(let text, let other)
+        ) where isSealed == other:
+            .send(
+                text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all,
+                isSealed: isSealed)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
             (.pinMessage, .pinMessage), (.lifetime, .lifetime),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):

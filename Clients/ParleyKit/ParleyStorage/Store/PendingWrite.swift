@@ -2,11 +2,11 @@ import Models
 
 /// What the user did and the server has not answered yet. Stored as JSON: cases and fields are added, never renamed.
 package enum PendingWrite: Hashable, Sendable, Codable {
-    /// Without a text it is empty; then there are files.
+    /// Without a text it is empty; then there are files. Of a sealed message it is what is sealed, in base64.
     case send(
         text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil,
-        mentionsAll: Bool? = nil)
-    case edit(text: String)
+        mentionsAll: Bool? = nil, isSealed: Bool? = nil)
+    case edit(text: String, isSealed: Bool? = nil)
     case deleteForMe
     case deleteForEveryone
     case setTapback(TapbackKind)

@@ -106,7 +106,7 @@ extension LocalStore {
         try connection.first(
             """
             SELECT min(m.seq) FROM conversations c JOIN shown_messages m ON m.conversation = c.key
-            WHERE c.id = ?1 AND m.seq > max(c.read_seq, c.cleared_seq) AND m.kind IN ('text', 'reply')
+            WHERE c.id = ?1 AND m.seq > max(c.read_seq, c.cleared_seq) AND m.kind IN ('text', 'reply', 'sealed')
                 AND m.deleted_at IS NULL AND m.sender_id <> (SELECT coalesce(user_id, '') FROM account)
             """, id
         ) { $0.optional(0, $0.integer) } ?? nil
@@ -257,11 +257,13 @@ extension OutboxRow {
     /// The message that this row sends.
     func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
         guard let message, let user,
-            case .send(let text, let parent, let mentions, let sentAt, let extra, let all) = write
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = write
         else { return nil }
+        let isSealed = sealed == true
         let shown = Message(
             id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user,
-            kind: parent == nil ? .text : .reply, text: text.isEmpty && fileCount > 0 ? nil : text, sentAt: sentAt,
+            kind: isSealed ? .sealed : parent == nil ? .text : .reply,
+            text: isSealed || text.isEmpty && fileCount > 0 ? nil : text, sealed: isSealed ? text : nil, sentAt: sentAt,
             createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
             mentionsAll: all ?? false, attachments: fileCount > 0 ? files.map(\.attachment) : nil, extra: extra)
         return TimelineRow(
@@ -276,8 +278,8 @@ extension TimelineRow {
         var row = self
         switch change.write {
         case .deleteForMe: return nil
-        case .edit(let text) where !message.deletedForEveryone:
-            row.message.text = text
+        case .edit(let text, let isSealed) where !message.deletedForEveryone:
+            if isSealed == true { row.message.sealed = text } else { row.message.text = text }
             row.message.editedAt = change.at
         case .deleteForEveryone: row.message.bury(at: change.at)
         case .setTapback(let kind): row.message.setTapback(kind, of: user)
@@ -292,6 +294,7 @@ extension TimelineRow {
 extension Message {
     fileprivate mutating func bury(at time: Timestamp) {
         text = nil
+        sealed = nil
         deletedForEveryone = true
         deletedAt = deletedAt ?? time
         tapbacks = []

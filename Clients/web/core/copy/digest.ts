@@ -2,6 +2,7 @@ import type { ConversationId, Message, PageDigest } from "../model.ts";
 import { accountOf } from "./copy.ts";
 import type { Database } from "./database.ts";
 import { rangeAt } from "./ranges.ts";
+import { isSpoken } from "./unread.ts";
 
 // Comparing a copy with the server's: "Comparing copies" in the API guide.
 
@@ -30,12 +31,13 @@ export async function compare(
 
 /** The digest `state` of messages, ascending. */
 export async function digestOf(messages: Message[]): Promise<string> {
-  const lines = messages.filter(({ kind }) => kind === "text" || kind === "reply").map(line);
+  const lines = messages.filter(isSpoken).map(line);
   return await sha256((await Promise.all(lines)).join(""));
 }
 
 async function line(message: Message): Promise<string> {
-  const { seq, id, senderId, replyTo, editedAt, mentions, tapbackCounts, text } = message;
+  const { seq, id, senderId, replyTo, editedAt, mentions, tapbackCounts } = message;
+  const text = message.text ?? message.sealed ?? null;
   const tapbacks = Object.entries(tapbackCounts).sort(([one], [other]) => compareBytes(one, other));
   const fields = [
     ...[seq, id, senderId, replyTo?.messageId, editedAt],

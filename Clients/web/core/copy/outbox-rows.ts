@@ -293,7 +293,8 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
   const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined };
-  return { ...message, ...deleted, ...nothing, attachments: undefined, extra: undefined, pinned: undefined };
+  const gone = { sealed: undefined, attachments: undefined, extra: undefined, pinned: undefined };
+  return { ...message, ...deleted, ...nothing, ...gone };
 }
 
 /** Pinned anew it is the latest pin, until the server has said where. */

@@ -155,10 +155,10 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
-  const [text, kind] = [write.text || null, replyTo ? "reply" : "text"];
+  const { sealed, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const [text, kind] = [write.text || null, sealed ? "sealed" : replyTo ? "reply" : "text"];
   return {
-    ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text },
+    ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text, sealed },
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
     ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, attachments: files?.map(unsentAttachment), extra },
   };
@@ -175,7 +175,9 @@ function withChanges(row: TimelineRow, pending: OutboxRow[], own?: UserId): Time
     if (messageId !== message.id || state !== "waiting") continue;
     if (write.kind === "delete" && write.scope === "me") return [];
     if (write.kind === "delete") message = buried(message, at);
-    if (write.kind === "edit" && !message.deletedForEveryone) message = { ...message, text: write.text, editedAt: at };
+    if (write.kind === "edit" && !message.deletedForEveryone) {
+      message = { ...message, text: write.text || null, sealed: write.sealed, editedAt: at };
+    }
     if (write.kind === "tapback") message = withTapback(message, write.tapback, own);
     if (write.kind === "pinMessage") message = withPin(message, write.pins, at, own);
   }

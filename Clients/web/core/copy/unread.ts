@@ -87,6 +87,11 @@ export function isUnread(message: Message, own?: UserId): boolean {
   return isCounted(message, own) && !message.deletedForEveryone;
 }
 
-function isCounted({ senderId, kind }: Message, own?: UserId): boolean {
-  return senderId !== own && (kind === "text" || kind === "reply");
+function isCounted(message: Message, own?: UserId): boolean {
+  return message.senderId !== own && isSpoken(message);
+}
+
+/** Whether it is something a user wrote. */
+export function isSpoken({ kind }: Message): boolean {
+  return ["text", "reply", "sealed"].includes(kind);
 }

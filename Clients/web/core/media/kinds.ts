@@ -23,9 +23,12 @@ export function isPicture({ type }: Attachment): boolean {
 }
 
 /** What is said of a message in a line: its text, or what it carries, in the words of the server's previews. */
-export function shownText({ text, attachments }: Message): string {
-  return text || (attachments?.[0] ? attachmentText(attachments[0]) : "");
+export function shownText({ kind, text, attachments }: Message): string {
+  return text || kind === "sealed" && sealedTitle || (attachments?.[0] ? attachmentText(attachments[0]) : "");
 }
+
+/** What is shown of a message that its sender has encrypted. */
+export const sealedTitle = "Encrypted message";
 
 function attachmentText({ type, name }: Attachment): string {
   const words: Record<string, string> = { image: "Photo", video: "Video", audio: "Audio" };

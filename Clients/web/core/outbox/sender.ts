@@ -223,5 +223,6 @@ function orderOf(conversationId: string): string {
 function sizeOf({ write }: OutboxRow): number {
   if (write.kind !== "send") return 0;
   const extra = write.extra ? 6 * JSON.stringify(write.extra).length : 0;
-  return 6 * write.text.length + 80 * write.mentions.length + 50 * (write.files?.length ?? 0) + extra + 300;
+  return 6 * write.text.length + (write.sealed?.length ?? 0) + 80 * write.mentions.length +
+    50 * (write.files?.length ?? 0) + extra + 300;
 }

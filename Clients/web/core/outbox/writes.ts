@@ -14,6 +14,8 @@ export type PendingWrite =
   | {
     kind: "send";
     text: string;
+    /** In place of a text, which is then empty. */
+    sealed?: string;
     replyTo?: MessageId;
     mentions: UserId[];
     mentionsAll?: true;
@@ -21,7 +23,7 @@ export type PendingWrite =
     files?: PendingFile[];
     extra?: Record<string, unknown>;
   }
-  | { kind: "edit"; text: string }
+  | { kind: "edit"; text: string; sealed?: string }
   | { kind: "delete"; scope: "me" | "everyone" }
   /** Null takes it back. */
   | { kind: "tapback"; tapback: string | null }
@@ -81,7 +83,9 @@ export function isUploaded(write: PendingWrite): boolean {
 
 /** What a write and a later one are together, if nobody has seen the first yet; undefined if they stay apart. */
 export function joined(first: PendingWrite, later: PendingWrite): PendingWrite | undefined {
-  if (first.kind === "send" && later.kind === "edit") return { ...first, text: later.text };
+  if (first.kind === "send" && later.kind === "edit") {
+    return { ...first, text: later.text, sealed: later.sealed };
+  }
   if (first.kind === "delete" && later.kind === "delete") {
     return first.scope === "everyone" && later.scope === "me" ? undefined : later;
   }

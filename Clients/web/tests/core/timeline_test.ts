@@ -1,6 +1,9 @@
 /// <reference lib="deno.ns" />
 import type { TimelineView } from "../../core/client.ts";
+import { digestOf } from "../../core/copy/digest.ts";
 import { complete } from "../../core/copy/outbox-rows.ts";
+import { isUnread } from "../../core/copy/unread.ts";
+import { outboxRequest } from "../../core/http.ts";
 import { LiveQueries, shared } from "../../core/live.ts";
 import type { Place, SyncWrite } from "../../core/sync/events.ts";
 import { LiveTimeline } from "../../core/timeline-window.ts";
@@ -96,6 +99,28 @@ Deno.test("a parent that is gone, or that the user may not see, is not shown; it
   expectEqual((await parent())!.preview, "👨‍👩‍👧‍👦".repeat(50));
   await copy.write({ kind: "delete", scope: "everyone" }, messageId(5));
   expectEqual(await parent() ?? null, null);
+});
+
+Deno.test("what is sealed has no text, counts as unread, is part of digests, and goes with a deletion", async () => {
+  const copy = await Copy.begin(4);
+  const sealed = { kind: "sealed", text: null, sealed: "AAAA" };
+  await copy.apply(history(1, 4, 4), created(5, sealed));
+  const shown = async () => (await copy.page()).rows.map(({ message }) => [message.sealed ?? null, message.text]);
+  expectEqual((await shown()).at(-1), ["AAAA", null]);
+  expectEqual(isUnread(message(5, sealed), "anna"), true);
+  expectEqual(await digestOf([message(1), message(5, sealed)]) === await digestOf([message(1)]), false);
+  const write = { ...send(""), sealed: "BBBB" };
+  await copy.write(write, messageId(6));
+  await copy.write({ kind: "edit", text: "", sealed: "CCCC" }, messageId(6));
+  const waiting = (await copy.rows()).map((row) => outboxRequest([row]));
+  expectEqual(waiting.map(({ body }) => body), [{ ...waiting[0]!.body as object, text: undefined, sealed: "CCCC" }]);
+  expectEqual((await shown()).at(-1), ["CCCC", null]);
+  await copy.write({ kind: "edit", text: "", sealed: "DDDD" }, messageId(5));
+  expectEqual((await shown()).at(-2), ["DDDD", null]);
+  const [, edit] = await copy.rows();
+  expectEqual(outboxRequest([edit!]).body, { sealed: "DDDD" });
+  await copy.write({ kind: "delete", scope: "everyone" }, messageId(5));
+  expectEqual((await shown()).at(-2), [null, null]);
 });
 
 /** A window on a copy, and what it asked to be loaded. */
