@@ -33,6 +33,8 @@ enum ChatUpdate {
     case found(String, [Message])
     /// What is pinned in a conversation, latest pin first.
     case pinned(ConversationID, [Message])
+    /// The next message that mentions the user; nil: there is none.
+    case mention(ConversationID, Message?)
     case settings(Settings?)
     /// Whom the user has blocked, by name.
     case blocked([UserID])
@@ -117,6 +119,7 @@ enum ChatEffect: Equatable {
     case react(MessageID, TapbackKind?)
     case pinMessage(MessageID, Bool)
     case loadPinned
+    case findMention
     case retry(MessageID)
     case discard(MessageID)
     case markRead(Int64)

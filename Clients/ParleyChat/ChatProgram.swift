@@ -301,6 +301,8 @@ package final class ChatProgram {
             write { talk throws(ParleyError) in try await talk.setPinned(pins, id) }
         case .loadPinned:
             write { [self] talk throws(ParleyError) in await apply(.pinned(talk.id, try await talk.pinnedMessages())) }
+        case .findMention:
+            write { [self] talk throws(ParleyError) in await apply(.mention(talk.id, try await talk.nextMention())) }
         case .retry(let id): write { talk throws(ParleyError) in try await talk.retry(id) }
         case .discard(let id): write { talk throws(ParleyError) in try await talk.discard(id) }
         case .markRead(let seq): write { talk throws(ParleyError) in try await talk.markRead(upTo: seq) }

@@ -275,6 +275,7 @@ extension ChatScreen {
             focus = .composer
         case .enter, .text(" "): toggleDetails()
         case .text("p"): return jumpToParent()
+        case .text("@"): return [.findMention]
         case .text("v"): return openRevisions()
         case .text("r"): return act(.reply)
         case .text("R"): return act(.retry)

@@ -114,6 +114,12 @@ struct ChatScreen {
             guard case .search(var panel) = focus, panel.pinnedIn == id else { break }
             panel.take(messages)
             focus = .search(panel)
+        case .mention(let id, let message) where id == talk?.id:
+            guard let message else {
+                notice = "No unread message mentions you."
+                break
+            }
+            return show(message.id)
         case .settings(let settings): self.settings = settings
         case .blocked(let users): blocked = users
         case .names(let names): take(names)
@@ -167,7 +173,7 @@ struct ChatScreen {
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.
-        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .settingsHere, .bans,
+        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .mention, .settingsHere, .bans,
             .invitations, .invited, .joinRequests:
             break
         }

@@ -13,7 +13,7 @@ package enum HelpText {
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
                      P pin it for everybody, again: take it down, v what it said before, Enter details,
-                     R or r send again what failed, x give it up,
+                     @ go to the next unread one that mentions you, R or r send again what failed, x give it up,
                      ! report it to those who run the service, Esc back to writing
         Members      a add, i invite by a link (Ctrl-N takes one), e title, m make an admin or a member, o make an owner or a member, x remove,
                      p who may add, rename and write, u who was removed and who may come back, w who asks to join,

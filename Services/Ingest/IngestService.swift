@@ -216,6 +216,7 @@ final class IngestService: HTTPHandler {
         case .conversation: try conversation(try route.conversation(), user, exchange)
         case .members: try members(.members, try route.conversation(), query, user, exchange)
         case .pinnedMessages: try pinnedMessages(in: try route.conversation(), query, user, exchange)
+        case .mentions: try mentions(in: try route.conversation(), query, user, exchange)
         case .joinRequests: try members(.joinRequests, try route.conversation(), query, user, exchange)
         case .bans: try members(.bans, try route.conversation(), query, user, exchange)
         case .invitations: invitations(in: try route.conversation(), user, exchange)

@@ -117,6 +117,7 @@ public enum ContractLimits {
     public static let conversationsPerPage: Int64 = 200
     public static let membersPerPage: Int64 = 1_000
     public static let messagesPerPage: Int64 = 200
+    public static let mentionsPerPage: Int64 = 100
     public static let changesPerPage: Int64 = 1_000
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100

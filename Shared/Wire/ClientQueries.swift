@@ -243,9 +243,10 @@ public struct AfterUserQuery: WireCodable, Hashable {
     }
 }
 
-/// `changes`, `digest`: the changes after a position, or the digests of the pages that end after it.
+/// `changes`, `digest`, `mentions`: the changes after a position, the digests of the pages that end after it, or the messages
+/// after it that mention the reader.
 ///
-/// Layout: head · after 8 · limit 2 (changes or pages).
+/// Layout: head · after 8 · limit 2 (changes, pages or messages).
 public struct AfterPositionQuery: WireCodable, Hashable {
     public var head: ConversationQuery
     public var after: Int64

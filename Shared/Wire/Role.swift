@@ -61,10 +61,7 @@ extension StoreRequestKind: RequestKind {
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages,
-            .exportedConversations,
-            .exportHead,
-            .exportPage, .exportReceipts:
+            .pinnedMessages, .mentions, .exportedConversations, .exportHead, .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest, .media]

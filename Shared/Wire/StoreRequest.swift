@@ -50,6 +50,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case devices = 91
     case pinnedMessages = 95
     case joinRequests = 97
+    case mentions = 101
 
     // Queries of administrators. The response is client JSON.
     case suspension = 92

@@ -145,6 +145,7 @@ CALLS = [
     ("PUT", f"{MESSAGE}/pin"),
     ("DELETE", f"{MESSAGE}/pin"),
     ("GET", f"{CONVERSATION}/pinned"),
+    ("GET", f"{CONVERSATION}/mentions"),
     ("GET", f"{MESSAGE}/receipts"),
     ("PUT", f"{CONVERSATION}/settings"),
     ("POST", "/v1/reports"),

@@ -236,7 +236,7 @@ def test_a_user_gets_what_they_see_and_their_own(backend, elsewhere, crowd, tmp_
         visible = {
             (id, tapback["userId"], tapback["kind"])
             for id in seen
-            if seen[id].get("text") is not None
+            if seen[id].get("text") is not None or "sealed" in seen[id]
             for tapback in got(person, f"{group.path}/messages/{id}/tapbacks?limit=100")["tapbacks"]
         }
         assert tapbacks <= visible

@@ -170,3 +170,43 @@ def test_an_erasure_leaves_everybody_mentioned(system, anna, ben, carla, group, 
     shown = [message for message in history(ben, group) if message["kind"] == "text"][-1]
     assert (shown["mentions"], shown["mentionsAll"]) == ([], True)
     assert mentions(ben, group) == 1
+
+
+def test_what_mentions_them_is_found_page_by_page_and_nothing_else(anna, ben, carla, group):
+    wanted = [send(anna, group, mentions=[carla.name]).json(), send(anna, group, mentionsAll=True).json()]
+    send(anna, group)
+    send(anna, group, mentions=[ben.name])
+    send(carla, group, mentions=[carla.name])
+    wanted.append(send(ben, group, mentionsAll=True, mentions=[anna.name]).json())
+    gone = send(anna, group, mentions=[carla.name]).json()
+    assert anna.http.delete(f"/v1/conversations/{group}/messages/{gone['id']}?scope=everyone").status_code == 204
+    hidden = send(anna, group, mentions=[carla.name]).json()
+    assert carla.http.delete(f"/v1/conversations/{group}/messages/{hidden['id']}?scope=me").status_code == 204
+    path = f"/v1/conversations/{group}/mentions"
+    assert [message["id"] for message in carla.get(path).json()["messages"]] == [message["id"] for message in wanted]
+    found, after = [], 0
+    while after is not None:
+        page = carla.get(path, params={"after": after, "limit": 1}).json()
+        assert len(page["messages"]) <= 1
+        found += page["messages"]
+        after = page.get("through")
+    assert [message["id"] for message in found] == [message["id"] for message in wanted]
+    later = carla.get(path, params={"after": wanted[1]["seq"]}).json()
+    assert [message["id"] for message in later["messages"]] == [wanted[2]["id"]] and "through" not in later
+    assert carla.get(path, params={"after": wanted[2]["seq"]}).json() == {"messages": []}
+    for wrong in ({"after": -1}, {"after": "x"}, {"limit": 0}, {"limit": 101}):
+        assert carla.get(path, params=wrong).status_code == 400
+
+
+def test_a_page_may_be_empty_and_have_a_next_one(anna, ben, carla, group):
+    batch = [
+        {"conversationId": group, "id": new_id(), "text": f"{number}", "mentions": [ben.name]} for number in range(300)
+    ]
+    results = anna.post("/v1/messages:batch", {"messages": batch}).json()["results"]
+    assert {result["status"] for result in results} == {201}
+    meant = send(anna, group, mentions=[carla.name]).json()
+    path = f"/v1/conversations/{group}/mentions"
+    first = carla.get(path).json()
+    assert first["messages"] == [] and first["through"] == results[255]["message"]["seq"]
+    second = carla.get(path, params={"after": first["through"]}).json()
+    assert [message["id"] for message in second["messages"]] == [meant["id"]] and "through" not in second

@@ -57,6 +57,7 @@ def calls(group):
         ("DELETE", f"{conversation}/messages/{MESSAGE}/tapback", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/tapbacks", None),
         ("GET", f"{conversation}/pinned", None),
+        ("GET", f"{conversation}/mentions", None),
         ("PUT", f"{conversation}/messages/{MESSAGE}/pin", None),
         ("DELETE", f"{conversation}/messages/{MESSAGE}/pin", None),
         ("GET", f"{conversation}/messages/{MESSAGE}/receipts", None),

@@ -51,6 +51,8 @@ BEYOND_SCHEMAS = (
     "exactly one emoji",
     "must name each file once",
     "text: is missing",  # without attachments
+    "text: a sealed message has none",
+    "replyTo: what a sealed message replies to is said inside",
     "Idempotency-Key: must be a UUID",  # not the nil UUID, which the generator takes in spite of `not`
     "Upload-Metadata: must be keys and values",
     "Upload-Checksum: must be an algorithm",  # for "0", which the generator takes in spite of the pattern

@@ -52,6 +52,7 @@ private let id = "0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90"
             (.put, "/v1/conversations/\(id)/lifetime", "putLifetime"),
             (.get, "/v1/conversations/\(id)/bans", "bans"),
             (.get, "/v1/conversations/\(id)/pinned", "pinnedMessages"),
+            (.get, "/v1/conversations/\(id)/mentions", "mentions"),
             (.put, "/v1/conversations/\(id)/messages/\(id)/pin", "pinMessage"),
             (.delete, "/v1/conversations/\(id)/messages/\(id)/pin", "unpinMessage"),
             (.delete, "/v1/conversations/\(id)/bans/ben", "liftBan"),

@@ -83,6 +83,7 @@ public enum SchemaTypes {
         "PageDigest": HistoryDigest.Page.self,
         "Permissions": Permissions.self,
         "PinnedMessages": PinnedMessages.self,
+        "MentionPage": MentionPage.self,
         "PrivateChange": PrivateChange.self,
         "Problem": ProblemDetails.self,
         "Profile": Profile.self,

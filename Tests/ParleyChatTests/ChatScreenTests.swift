@@ -356,6 +356,19 @@ import Testing
         #expect(device.deeds() == [.show(messageId(9))])
     }
 
+    @Test("@ goes to the next message that mentions the user, or says that there is none")
+    func mentions() {
+        var device = Device([row(1, by: ben), row(2, by: anna)])
+        device.press(.up, .text("@"))
+        #expect(device.deeds() == [.findMention])
+        device.apply(.mention(talkId(2), said(9, "of another conversation")))
+        #expect(device.deeds().isEmpty)
+        device.apply(.mention(talkId(), nil))
+        #expect(device.shows("No unread message mentions you."))
+        device.apply(.mention(talkId(), said(9, "far away")))
+        #expect(device.deeds() == [.show(messageId(9))])
+    }
+
     @Test("deleting asks for whom, and offers what is possible")
     func deleting() {
         var device = Device([row(1, by: ben), row(2, by: anna)])

@@ -443,6 +443,10 @@ class Knowledge:
     def visible(self) -> list[Message]:
         return sorted(filter(self.sees, self.world.messages.values()), key=lambda message: message.seq)
 
+    def mentions(self) -> list[dict]:
+        """What mentions the reader, in the order of the history."""
+        return [self.message(message) for message in self.visible() if message.mentions_user(self.reader)]
+
     def pinned(self) -> list[dict]:
         """Latest pin first."""
         pinned = [message for message in self.visible() if message.pinned]

@@ -131,6 +131,11 @@ class Reader:
         await self.expect_join_requests(path, known)
         pinned = await user.get(path + "/pinned?limit=100")
         expect_equal(plain(pinned), {"messages": known.pinned(), "more": False}, f"pinned for {user.name}")
+        mentions, after = [], 0
+        while after is not None:
+            page = await user.get(f"{path}/mentions?limit=2&after={after}")
+            mentions, after = mentions + page["messages"], page.get("through")
+        expect_equal(plain(mentions), known.mentions(), f"mentions of {user.name}")
         settings = self.history.settings_in(user, conversation)
         expect_equal(await user.get(path + "/settings"), settings, f"settings for {user.name}")
         await self.expect_history(conversation, known)
@@ -521,7 +526,7 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/bans", "/join-requests", "/pinned", "/invitations", "/messages", "/messages?around=2",
+        "", "/members", "/bans", "/join-requests", "/pinned", "/mentions", "/invitations", "/messages", "/messages?around=2",
         "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
         f"/messages/{message}/receipts",

@@ -52,6 +52,7 @@ import Wire
             devices               ingest
             pinnedMessages        ingest
             joinRequests          ingest
+            mentions              ingest
             suspension            ingest
             reports               ingest
             report                ingest

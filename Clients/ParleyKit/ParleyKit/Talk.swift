@@ -156,6 +156,21 @@ public struct Talk: Sendable, Identifiable {
         try await engine.write(.pinMessage(isPinned), in: id, message: message)
     }
 
+    /// The first message of others behind a position that mentions the user, by name or with everybody; nil if there is none.
+    /// Asked of the server, which knows those, too, that are not in the copy.
+    ///
+    /// - Parameter seq: nil: the position up to which the user has read.
+    public func nextMention(after seq: Int64? = nil) async throws(ParleyError) -> Message? {
+        var next = seq
+        if next == nil { next = try await engine.readSeq(in: id) }
+        while let after = next {
+            let page = try await engine.ask(.mentions(in: id, after: after))
+            if let message = page.messages.first { return message }
+            next = page.through
+        }
+        return nil
+    }
+
     /// The pinned messages that the user sees, latest pin first: asked of the server, which knows those, too, that are not in the
     /// copy.
     public func pinnedMessages() async throws(ParleyError) -> [Message] {

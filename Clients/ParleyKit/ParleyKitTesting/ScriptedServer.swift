@@ -1147,6 +1147,15 @@ extension ScriptedServer {
             let pinned = messages(of: id, for: user).filter { $0.pinned.map { $0.seq < before ?? .max } ?? false }
             let latestFirst = pinned.sorted { $0.pinned!.seq > $1.pinned!.seq }
             return .success(PinnedMessages(messages: latestFirst, more: false))
+        case .mentions(let id, let after):
+            guard rooms[id] != nil else { return .failure(Problem(.notFound, "conversation")) }
+            // One message of others is looked at, so that pages are empty that have a next one.
+            let behind = messages(of: id, for: user).filter {
+                $0.seq > after && ($0.mentionsAll || !$0.mentions.isEmpty)
+            }
+            guard let next = behind.first else { return .success(MentionPage(messages: [])) }
+            let through = behind.count > 1 ? next.seq : nil
+            return .success(MentionPage(messages: next.mentions(user) ? [next] : [], through: through))
         case .invitations(let id): return invitations(into: id, for: user)
         case .invite(let id, let new): return invite(into: id, new, by: user)
         case .revokeInvitation(let id, let invitation, _):

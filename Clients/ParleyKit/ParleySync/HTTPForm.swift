@@ -113,6 +113,8 @@ extension InquirySubject {
                     + (after.map { "&after=\(encoded($0.name))" } ?? ""))
         case .pinned(let id, let before):
             HTTPForm(.get, conversationPath(id) + "/pinned?limit=100" + (before.map { "&before=\($0)" } ?? ""))
+        case .mentions(let id, let after):
+            HTTPForm(.get, conversationPath(id) + "/mentions?limit=1&after=\(after)")
         case .bans(let id, let after):
             HTTPForm(
                 .get, conversationPath(id) + "/bans?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))

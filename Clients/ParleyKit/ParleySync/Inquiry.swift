@@ -25,6 +25,7 @@ package enum InquirySubject: Hashable, Sendable {
     case receipts(ConversationID, MessageID, after: UserID?)
     case bans(ConversationID, after: UserID?)
     case pinned(ConversationID, before: Int64?)
+    case mentions(ConversationID, after: Int64)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
@@ -74,6 +75,12 @@ extension Inquiry where Response == BanPage {
 extension Inquiry where Response == PinnedMessages {
     package static func pinned(in conversation: ConversationID, before: Int64?) -> Self {
         Self(.pinned(conversation, before: before))
+    }
+}
+
+extension Inquiry where Response == MentionPage {
+    package static func mentions(in conversation: ConversationID, after: Int64) -> Self {
+        Self(.mentions(conversation, after: after))
     }
 }
 

@@ -377,6 +377,8 @@ export interface ParleyClient {
   /** Who was removed, for owners and admins: up to 200, by name. */
   bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+  /** The first message behind what the user has read that mentions them, by name or with everybody. */
+  nextMention(id: ConversationId): Promise<Message | undefined>;
   /** A page of what is pinned, before `pinned.seq` of the last one of the page before. */
   pinnedMessages(id: ConversationId, before?: number): Promise<PinnedMessages>;
   /** Those that are good: for owners and admins all of the group's, for members their own. */

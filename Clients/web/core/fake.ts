@@ -244,6 +244,11 @@ export class FakeClient implements ParleyClient {
     return this.change(id, message, { pinned });
   }
 
+  nextMention(id: string) {
+    const mentioning = ({ mentions, mentionsAll }: Message) => mentionsAll || mentions.includes("alice");
+    return this.done(this.talks.get(id)!.rows.map(({ message }) => message).find(mentioning));
+  }
+
   pinnedMessages(id: string) {
     const messages = this.talks.get(id)!.rows.map(({ message }) => message).filter(({ pinned }) => pinned);
     return this.done({ messages: messages.toSorted((one, other) => other.pinned!.seq - one.pinned!.seq), more: false });

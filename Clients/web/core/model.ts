@@ -307,6 +307,13 @@ export interface NewConversationSettings {
   readReceipts?: boolean | null;
 }
 
+/** What mentions the user. A page may be empty and have a next one. */
+export interface MentionPage {
+  messages: Message[];
+  /** The next page begins after it. */
+  through?: number;
+}
+
 export interface Revision {
   /** Absent of a sealed message. */
   text?: string;

@@ -266,6 +266,15 @@ class Parley extends Writing implements kit.ParleyClient {
     return this.hub.ask(get(`${messagePath(id, message)}/receipts`, { after }));
   }
 
+  async nextMention(id: Id): Promise<model.Message | undefined> {
+    let after = (await this.hub.database.read((rows) => rows.get("conversations", id)))?.readSeq;
+    do {
+      const page = await this.hub.ask<model.MentionPage>(get(`${conversationPath(id)}/mentions`, { limit: 1, after }));
+      if (page.messages[0]) return page.messages[0];
+      after = page.through;
+    } while (after);
+  }
+
   pinnedMessages(id: Id, before?: number): Promise<model.PinnedMessages> {
     return this.hub.ask(get(`${conversationPath(id)}/pinned`, { limit: 100, before }));
   }

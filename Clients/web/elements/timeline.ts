@@ -37,6 +37,7 @@ export class Timeline extends HTMLElement {
   onread: (seq: number) => void = () => {};
   #client!: ParleyClient;
   #actions!: BubbleActions;
+  #id!: ConversationId;
   #isGroup = false;
   #isRequest = false;
   #endings = new Endings();
@@ -69,6 +70,8 @@ export class Timeline extends HTMLElement {
     this.#count,
   );
 
+  #mentions = make("button.latest.mention", { title: "Next mention", onclick: () => void this.#jumpToMention() });
+
   constructor() {
     super();
     this.loaded = new Promise((resolve) => this.#resolveLoaded = resolve);
@@ -81,10 +84,11 @@ export class Timeline extends HTMLElement {
     actions: BubbleActions,
     anchor: TimelineAnchor,
   ): void {
-    [this.#client, this.#isGroup, this.#actions] = [client, isGroup, actions];
+    [this.#client, this.#id, this.#isGroup, this.#actions] = [client, id, isGroup, actions];
     this.#isFollowing = anchor === "newest";
     if (typeof anchor === "object" && "around" in anchor) this.#target = anchor.around;
-    this.append(this.#spinner, this.#scroller, this.#latest);
+    this.#mentions.hidden = true;
+    this.append(this.#spinner, this.#scroller, this.#mentions, this.#latest);
     this.#keys = new MessageKeys(this.#list, (id) => this.row(id), actions.openMenu);
     this.#window = client.timeline(id, anchor);
     this.#endings.add(
@@ -93,6 +97,10 @@ export class Timeline extends HTMLElement {
       client.receipts(id).subscribe((receipts) => this.#updateReceipts(receipts)),
       client.conversation(id).subscribe((row) => {
         this.#updateUnread(row?.conversation.unreadCount ?? 0);
+        const mentions = row?.conversation.unreadMentions ?? 0;
+        this.#mentions.hidden = !mentions || !!row?.request;
+        this.#mentions.replaceChildren("@", make("span.badge", String(mentions)));
+        set(this.#mentions, { "aria-label": `Next mention, ${mentions} unread` });
         if (!row || !!row.request === this.#isRequest) return;
         this.#isRequest = !!row.request;
         this.#showAgain();
@@ -141,6 +149,11 @@ export class Timeline extends HTMLElement {
     this.#isFollowing = false;
     if (this.#shown.has(id)) this.#showTarget();
     else this.#window.jump({ around: id });
+  }
+
+  async #jumpToMention(): Promise<void> {
+    const mention = await this.#client.nextMention(this.#id).catch(() => undefined);
+    if (mention && this.isConnected) this.jump(mention.id);
   }
 
   /** Puts the focus on a message, or on the last one. */

@@ -23,7 +23,7 @@ extension Call {
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .suspension, .reports, .report, .acts, .devices, .revisions,
-            .tapbacks, .messageReceipts, .pinnedMessages:
+            .tapbacks, .messageReceipts, .pinnedMessages, .mentions:
             .never
         }
     }

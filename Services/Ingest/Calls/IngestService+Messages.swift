@@ -44,6 +44,17 @@ extension IngestService {
         forward(.pinnedMessages, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
+    func mentions(
+        in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let query = AfterPositionQuery(
+            ConversationQuery(conversation, reader: user),
+            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            limit: try parameters.limit(50, atMost: ContractLimits.mentionsPerPage))
+        let weight = try pay(exchange, items: Int(query.limit))
+        forward(.mentions, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+    }
+
     func message(
         _ message: MessageID, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {

@@ -69,6 +69,8 @@ extension Call {
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
         case .history, .pinnedMessages: CallCost(perHundredItems: 20)
+        // Most of what is looked at may mention others.
+        case .mentions: CallCost(3, perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
         case .changes, .members, .bans, .joinRequests, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)

@@ -81,6 +81,7 @@ extension Call {
         case .tapbacks: "listTapbacks"
         case .messageReceipts: "listReceipts"
         case .pinnedMessages: "listPinnedMessages"
+        case .mentions: "listMentions"
         case .pinMessage: "pinMessage"
         case .unpinMessage: "unpinMessage"
         }

@@ -27,7 +27,7 @@ enum Call: CaseIterable {
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
-    case pinnedMessages, pinMessage, unpinMessage
+    case pinnedMessages, pinMessage, unpinMessage, mentions
 
     var needsToken: Bool { self != .limits && self != .document }
 
@@ -57,7 +57,7 @@ extension Call {
         case .limits, .document: .open
         case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
             .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
-            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .joinRequests:
+            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .joinRequests:
             .open
         case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
@@ -273,6 +273,7 @@ extension Route {
         if part == "members" { return get(method, Route(.members, conversation: identifier)) }
         if part == "bans" { return get(method, Route(.bans, conversation: identifier)) }
         if part == "join-requests" { return get(method, Route(.joinRequests, conversation: identifier)) }
+        if part == "mentions" { return get(method, Route(.mentions, conversation: identifier)) }
         if part == "pinned" { return get(method, Route(.pinnedMessages, conversation: identifier)) }
         if part == "invitations" {
             return getOrPost(

@@ -26,7 +26,7 @@ final class Queries {
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
-            PinnedMessagesStatement.statement.untyped,
+            PinnedMessagesStatement.statement.untyped, MentionsStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
             Lifetimes.due.untyped,
         ] + UnreadStatement.all + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries
@@ -83,6 +83,7 @@ final class Queries {
         case .bans: try prepare(bans) { .user($0.head.reader) }
         case .joinRequests: try prepare(joinRequests) { .user($0.head.reader) }
         case .pinnedMessages: try prepare(pinnedMessages) { .user($0.head.reader) }
+        case .mentions: try prepare(mentions) { .user($0.head.reader) }
         case .invitations: try prepare(invitations) { .user($0.reader) }
         case .invitation: try prepare(invitation) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }

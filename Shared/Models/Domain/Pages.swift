@@ -48,6 +48,18 @@ public struct PinnedMessages: Hashable, Sendable, Codable {
     }
 }
 
+/// Messages of others that mention the caller, in the order of their positions.
+public struct MentionPage: Hashable, Sendable, Codable {
+    public var messages: [Message]
+    /// The next page begins after it; nil when there is none. A page may be empty and have a next one.
+    public var through: Int64?
+
+    public init(messages: [Message], through: Int64? = nil) {
+        self.messages = messages
+        self.through = through
+    }
+}
+
 /// A page of messages, from one snapshot.
 public struct History: Hashable, Sendable, Codable {
     /// Ascending by `seq`.

@@ -686,6 +686,30 @@ import Testing
         await outsider.close()
     }
 
+    @Test("the next message that mentions the user is found behind what they have read, over pages that have none")
+    func mentions() async throws {
+        let world = try FaceWorld()
+        let (writer, reader) = (try await world.connected(ben), try await world.connected(anna))
+        let talk = writer.conversation(world.group)
+        var sent: [MessageID] = []
+        for mentions in [[anna], [carla], [carla], [anna], []] {
+            sent.append(try await talk.send("one", mentions: mentions))
+        }
+        let read = reader.conversation(world.group)
+        let all = sent
+        let timeline = await first(read.timeline()) { page in
+            all.allSatisfy { id in page.rows.contains { $0.id == id } }
+        }
+        let seqs = try #require(timeline).rows.filter { sent.contains($0.id) }.map(\.message.seq)
+        #expect(try await read.nextMention(after: 0)?.id == sent[0])
+        #expect(try await read.nextMention(after: seqs[0])?.id == sent[3])
+        #expect(try await read.nextMention(after: seqs[3]) == nil)
+        try await read.markRead(upTo: seqs[1])
+        #expect(try await read.nextMention()?.id == sent[3])
+        await writer.close()
+        await reader.close()
+    }
+
     @Test(
         "a message or a person is reported by whoever sees them; the same report again is one, and another under its id none"
     )

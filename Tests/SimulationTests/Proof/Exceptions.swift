@@ -65,6 +65,7 @@ enum Exceptions {
         "inviter": "its clients invite nobody",
         "pin_message": "its clients pin nothing; the generated histories of Tests/System do",
         "unpin_message": "its clients pin nothing; the generated histories of Tests/System do",
+        "mentions": "its clients mention nobody; the generated histories of Tests/System do",
         "pinned_messages": "its clients pin nothing; the generated histories of Tests/System do",
         "record_act": "it has no administrators",
         "end_act": "it has no administrators",

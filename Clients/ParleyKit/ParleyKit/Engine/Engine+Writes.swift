@@ -58,6 +58,11 @@ extension Engine {
         try write(.read(seq: seq), in: id)
     }
 
+    func readSeq(in id: ConversationID) throws(ParleyError) -> Int64 {
+        guard let store else { throw .closed }
+        return (try? store.readSeq(in: id)) ?? 0
+    }
+
     // MARK: Marks
 
     func mark(_ mark: ConversationMark, in id: ConversationID) throws(ParleyError) {
