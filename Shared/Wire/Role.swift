@@ -60,7 +60,7 @@ extension StoreRequestKind: RequestKind {
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages,
+            .pinnedMessages, .writtenMessages,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

@@ -50,6 +50,9 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case pinnedMessages = 95
     case joinRequests = 97
 
+    // A query of ingest.
+    case writtenMessages = 104
+
     // Queries of administrators. The response is client JSON.
     case suspension = 92
     case reports = 93

@@ -7,7 +7,7 @@ import pytest
 from project import NAME, SERVICES, Project, check, eventually, run
 
 ALL = (*SERVICES, "database", "edge")
-FURTHER = {"media": {"usr/bin/media-inspector", "etc/ssl/certs/ca-certificates.crt"}}
+FURTHER = {"ingest": {"etc/ssl/certs/ca-certificates.crt"}, "media": {"usr/bin/media-inspector", "etc/ssl/certs/ca-certificates.crt"}}
 """What looks into files, and whom an object store's certificate is believed from."""
 
 

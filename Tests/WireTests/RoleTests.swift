@@ -51,6 +51,7 @@ import Wire
             devices               ingest
             pinnedMessages        ingest
             joinRequests          ingest
+            writtenMessages       ingest
             suspension            ingest
             reports               ingest
             report                ingest
