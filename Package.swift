@@ -164,7 +164,8 @@ let package = Package(
         executable(
             "Media", "Services/Media",
             [
-                "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Curl", "Edge", "JSON", "Models", "Postgres", "Reactor",
+                "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Curl", "Edge", "JSON", "Models", "Postgres",
+                "Reactor",
                 "ServiceKit", "Slots", "Wire",
             ],
             embedding: ["Migrations", "SQL"]),

@@ -78,8 +78,15 @@ class Application:
             if not is_signed(handler.headers, body) or handler.headers["Content-Type"] != "application/json":
                 self.forged += 1
             question = json.loads(body)
-            self.questions.append(question["data"] | {"signature": handler.headers["webhook-signature"], "body": body,
-                                                      "headers": handler.headers, "type": question["type"]})
+            self.questions.append(
+                question["data"]
+                | {
+                    "signature": handler.headers["webhook-signature"],
+                    "body": body,
+                    "headers": handler.headers,
+                    "type": question["type"],
+                }
+            )
             self.asking += 1
             self.most_asking = max(self.most_asking, self.asking)
         try:

@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ import pytest
 
 from application import ALLOW, OTHER_KEY, OTHER_SECRET, SECRET, Application, answer, is_signed, refuse
 from files import Uploader, picture
+from judged import EXECUTABLES
 from people import Person, new_id
 from test_batch import batch, item, statuses
 from test_writes import problem
@@ -406,6 +408,57 @@ def test_what_was_stored_is_not_refused_when_it_is_repeated(scene, anna, ben):
         stored = same["id"] in [m["id"] for m in ben.get(path).json()["messages"]]
         assert set(results) <= ({200, 201, 403} if stored else {403})
         assert not stored or results.count(201) == 1
+
+
+def test_what_was_stored_by_a_process_that_was_killed_is_not_refused_when_it_is_repeated(hooked, system, anna, ben):
+    group = anna.group(ben)
+    path = f"/v1/conversations/{group}/messages"
+    bodies = [{"id": new_id(), "text": f"{number}"} for number in range(20)]
+    with hooked() as scene:
+        bus = system.settings("ingest")["PARLEY_BUS_BIND"].replace("ingest-0", "ingest-8")
+        own = {"PARLEY_INSTANCE": "8", "PARLEY_LISTEN": f"127.0.0.1:{scene.port + 1}", "PARLEY_BUS_BIND": bus}
+        hook = {
+            "PARLEY_MESSAGE_HOOK": f"http://127.0.0.1:{scene.application.port}/",
+            "PARLEY_MESSAGE_HOOK_SECRET": SECRET,
+            "PARLEY_MESSAGE_HOOK_FAILS": "closed",
+        }
+        process = subprocess.Popen([EXECUTABLES / "ingest"], env=system.settings("ingest") | own | hook)
+        try:
+            await_ready(scene.port + 1)
+            doomed = Person(system, anna.name, port=scene.port + 1)
+            with ThreadPoolExecutor(1) as pool:
+
+                def write():
+                    for body in bodies:
+                        doomed.post(path, body)
+
+                writing = pool.submit(write)
+                while len(scene.application.messages) < 7:
+                    time.sleep(0.001)
+                process.kill()
+                assert isinstance(writing.exception(), httpx.TransportError)
+        finally:
+            process.kill()
+            process.wait()
+        time.sleep(1)  # What had reached a store is stored.
+        stored = {message["id"] for message in ben.get(path).json()["messages"]}
+        assert 0 < len(stored & {body["id"] for body in bodies}) < 20
+        scene.application.decide = lambda *_: refuse("Changed its mind.")
+        for body in bodies:
+            again = scene.at(anna).post(path, body)
+            assert problem_or_status(again) == (200 if body["id"] in stored else REFUSED)
+
+
+def await_ready(port: int):
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            if httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_an_edit_that_was_stored_is_not_refused_when_it_is_repeated(scene, anna, ben):

@@ -129,7 +129,9 @@ private final class Line {
         #expect(line.next(at: 1_900)?.fate == .ask(until: time(2_900)), "a user's own messages take none of their time")
     }
 
-    @Test("everything that enters has exactly one turn, a user's in its order and one at a time", arguments: UInt64(0)..<300)
+    @Test(
+        "everything that enters has exactly one turn, a user's in its order and one at a time",
+        arguments: UInt64(0)..<300)
     func orders(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let line = Line(limits(requests: Int.random(in: 1...3, using: &random), waiting: 30, ofUser: 12))
@@ -152,7 +154,9 @@ private final class Line {
                 let user = users.randomElement(using: &random)!
                 number += 1
                 let size = Int.random(in: 1...4, using: &random)
-                if line.enter(number, user, messages: size, at: now) == .waits { entered[user, default: []].append(number) }
+                if line.enter(number, user, messages: size, at: now) == .waits {
+                    entered[user, default: []].append(number)
+                }
             case 2 where !asking.isEmpty:
                 storing.append(asking.remove(at: Int.random(in: 0..<asking.count, using: &random)))
                 line.answered()
@@ -244,7 +248,8 @@ private final class Line {
     func details() throws {
         #expect(
             try answer(#"{"action":"refuse","detail":" a\n\u001b[31mb\u202e  c "}"#, count: 1)[0] == "a [31mb c")
-        let long = try answer("{\"action\":\"refuse\",\"detail\":\"\(String(repeating: "ü", count: 5_000))\"}", count: 1)
+        let long = try answer(
+            "{\"action\":\"refuse\",\"detail\":\"\(String(repeating: "ü", count: 5_000))\"}", count: 1)
         #expect(long[0]?.unicodeScalars.count == HookAnswer.detailCharacters)
     }
 
@@ -353,7 +358,8 @@ private final class Line {
             Array("text \(number)".utf8).withUnsafeBytes { text in
                 Array((number == 1 ? "*,ben,carla" : "").utf8).withUnsafeBytes { mentions in
                     NewMessage(
-                        id: message(number), sentAt: Timestamp(milliseconds: 5), replyTo: number == 1 ? message(0) : nil,
+                        id: message(number), sentAt: Timestamp(milliseconds: 5),
+                        replyTo: number == 1 ? message(0) : nil,
                         mentions: mentions, text: text
                     ).write(to: &buffer)
                 }
@@ -418,7 +424,9 @@ private final class TestTransport: HookTransport {
     private(set) var posts: [HookPost] = []
     func post(_ post: HookPost) { posts.append(post) }
 
-    func answer(_ position: Int = 0, _ result: Result<HookResponse, HookFailure>) { posts.remove(at: position).done(result) }
+    func answer(_ position: Int = 0, _ result: Result<HookResponse, HookFailure>) {
+        posts.remove(at: position).done(result)
+    }
 
     func allow(_ position: Int = 0) { answer(position, .success(HookResponse(status: 204, body: []))) }
 }

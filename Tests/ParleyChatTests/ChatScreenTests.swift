@@ -383,6 +383,13 @@ import Testing
         #expect(device.deeds() == [.edit(messageId(10), "less")])
     }
 
+    @Test("what the application refuses is shown with what it says, and as nothing but text")
+    func refusedByApplication() {
+        let problem = Problem(.refusedByApplication, "Addresses of\u{1B}[31m other shops\nare not for here.")
+        let device = Device([row(1), unsent(10, "much", .failed(ProblemDetails(problem)))])
+        #expect(device.shows("Not sent: Addresses of[31m other shops are not for here."))
+    }
+
     @Test("the last message one sent tells how far it got")
     func receipts() {
         var device = Device([row(1, by: anna), unsent(2, "new")])

@@ -20,7 +20,9 @@ struct HookAnswer: Equatable {
         case (false?, nil): break
         case (true?, nil): for position in 0..<count { refusals[position] = verdict.text }
         case (nil, let results?) where results.count == count:
-            for (position, result) in results.enumerated() where result.refuses == true { refusals[position] = result.text }
+            for (position, result) in results.enumerated() where result.refuses == true {
+                refusals[position] = result.text
+            }
         default: throw .answer
         }
     }

@@ -17,36 +17,42 @@ struct HookConfiguration: Sendable {
     /// Nil: nobody is asked.
     init?(environment: inout Environment) throws(ConfigurationError) {
         let url = environment.optionalString("PARLEY_MESSAGE_HOOK")
-        let secret = try environment.secret("PARLEY_MESSAGE_HOOK_SECRET")
-        let fails = environment.optionalString("PARLEY_MESSAGE_HOOK_FAILS")
+        guard url.map(Self.isAddress) ?? true else {
+            throw ConfigurationError(
+                "PARLEY_MESSAGE_HOOK",
+                "must be https:// or http://, a name, maybe a port, and a path, without user, password and fragment")
+        }
+        let secrets = try Self.secrets(environment.secret("PARLEY_MESSAGE_HOOK_SECRET"))
+        let failsOpen = try Self.failsOpen(environment.optionalString("PARLEY_MESSAGE_HOOK_FAILS"))
         timeout = try environment.duration("PARLEY_MESSAGE_HOOK_TIMEOUT", default: Self.longestTimeout)
-        authorities = environment.optionalString("PARLEY_MESSAGE_HOOK_CA_FILE")
         guard Self.shortestTimeout...Self.longestTimeout ~= timeout else {
             throw ConfigurationError("PARLEY_MESSAGE_HOOK_TIMEOUT", "must be from 50ms to 1s")
         }
+        authorities = environment.optionalString("PARLEY_MESSAGE_HOOK_CA_FILE")
         if let authorities, readFile(authorities, upTo: 1)?.isEmpty ?? true {
             throw ConfigurationError("PARLEY_MESSAGE_HOOK_CA_FILE", "must name a readable file of certificates")
         }
         guard let url else {
             // Somebody believes that messages are looked at.
-            guard secret == nil, fails == nil else {
+            guard secrets.isEmpty, failsOpen == nil else {
                 throw ConfigurationError("PARLEY_MESSAGE_HOOK", "must be set with the other variables of the hook")
             }
             return nil
         }
-        guard Self.isAddress(url) else {
-            throw ConfigurationError(
-                "PARLEY_MESSAGE_HOOK",
-                "must be https:// or http://, a name, maybe a port, and a path, without user, password and fragment")
-        }
-        self.url = url
-        guard let secret else {
+        guard !secrets.isEmpty else {
             throw ConfigurationError("PARLEY_MESSAGE_HOOK_SECRET", "or PARLEY_MESSAGE_HOOK_SECRET_FILE must be set")
         }
-        secrets = try Self.secrets(secret)
-        switch fails {
-        case "open": failsOpen = true
-        case "closed": failsOpen = false
+        guard let failsOpen else {
+            throw ConfigurationError("PARLEY_MESSAGE_HOOK_FAILS", "must be set with PARLEY_MESSAGE_HOOK")
+        }
+        (self.url, self.secrets, self.failsOpen) = (url, secrets, failsOpen)
+    }
+
+    private static func failsOpen(_ text: String?) throws(ConfigurationError) -> Bool? {
+        switch text {
+        case nil: return nil
+        case "open": return true
+        case "closed": return false
         default:
             throw ConfigurationError(
                 "PARLEY_MESSAGE_HOOK_FAILS",
@@ -54,7 +60,8 @@ struct HookConfiguration: Sendable {
         }
     }
 
-    private static func secrets(_ text: String) throws(ConfigurationError) -> [HookSecret] {
+    private static func secrets(_ text: String?) throws(ConfigurationError) -> [HookSecret] {
+        guard let text else { return [] }
         let secrets = text.split(whereSeparator: \.isWhitespace).compactMap { HookSecret(String($0)) }
         guard 1...2 ~= secrets.count, secrets.count == text.split(whereSeparator: \.isWhitespace).count else {
             throw ConfigurationError(

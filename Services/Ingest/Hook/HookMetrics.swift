@@ -15,7 +15,8 @@ final class HookMetrics {
     init(_ metrics: Metrics) {
         func messages(_ result: String) -> Counter {
             metrics.counter(
-                "parley_ingest_hook_messages_total", "Messages and edits that the application was to be asked about, by result",
+                "parley_ingest_hook_messages_total",
+                "Messages and edits that the application was to be asked about, by result",
                 labels: ["result": result])
         }
         (allowed, refused, failed) = (messages("allowed"), messages("refused"), messages("failed"))

@@ -70,7 +70,9 @@ struct HookQueue {
     init(_ limits: Limits) { self.limits = limits }
 
     /// Puts messages at the end of a user's line.
-    mutating func enter(_ number: UInt64, of user: UserID, messages: Int, bytes: Int, at now: MonotonicTime) -> Admission {
+    mutating func enter(_ number: UInt64, of user: UserID, messages: Int, bytes: Int, at now: MonotonicTime)
+        -> Admission
+    {
         let size = Bound(messages: messages, bytes: bytes)
         let before = lines[user]?.size ?? .none
         // Whoever waits for nothing may send anything.

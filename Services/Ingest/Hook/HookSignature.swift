@@ -7,7 +7,8 @@ struct HookSecret: Sendable, CustomStringConvertible {
 
     /// - Parameter text: `whsec_` and base64, as Standard Webhooks has it.
     init?(_ text: String) {
-        guard text.hasPrefix("whsec_"), let key = Base64.decode(Array(text.utf8.dropFirst(6))), 24...64 ~= key.count else {
+        guard text.hasPrefix("whsec_"), let key = Base64.decode(Array(text.utf8.dropFirst(6))), 24...64 ~= key.count
+        else {
             return nil
         }
         self.key = key

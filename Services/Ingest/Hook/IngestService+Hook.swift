@@ -62,7 +62,8 @@ extension IngestService {
             case .success(let response):
                 guard response.status < 400 else { return finish(.success(response)) }
                 var reader = ByteReader(response.payload.bytes)
-                guard let read = try? WrittenMessages.Answer(from: &reader), read.areWritten.count == positions.count else {
+                guard let read = try? WrittenMessages.Answer(from: &reader), read.areWritten.count == positions.count
+                else {
                     return finish(.failure(.unreadableResponse))
                 }
                 answer = read

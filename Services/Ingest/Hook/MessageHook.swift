@@ -38,7 +38,6 @@ final class MessageHook {
     }
 
     let failsOpen: Bool
-    private let secrets: [HookSecret]
     private let transport: any HookTransport
     private let metrics: HookMetrics
     private let log: Log
@@ -55,7 +54,6 @@ final class MessageHook {
         _ metrics: HookMetrics, _ log: Log
     ) {
         failsOpen = configuration.failsOpen
-        secrets = configuration.secrets
         self.transport = transport
         self.metrics = metrics
         self.log = log
@@ -73,7 +71,8 @@ final class MessageHook {
         let number = lastNumber
         switch queue.enter(number, of: user, messages: question.count, bytes: question.command.count, at: .now) {
         case .full: throw Problem(.overloaded, "too many messages wait for the application's answer")
-        case .fullOfUser: throw Problem(.rateLimited, "more messages wait for the application's answer than a user's may")
+        case .fullOfUser:
+            throw Problem(.rateLimited, "more messages wait for the application's answer than a user's may")
         case .waits: break
         }
         waiting[number] = Waiting(question: question, then: then)
@@ -119,12 +118,10 @@ final class MessageHook {
     private func ask(_ commands: [Waiting], of user: UserID, until deadline: MonotonicTime, _ turn: Turn) {
         let body = Self.body(commands.map(\.question), of: user, at: .now)
         let id = UUIDBytes(high: random.next(), low: random.next())
-        let headers = HookSignature.headers(
-            id: "msg_\(id)", seconds: Timestamp.now.milliseconds / 1000, body: body, secrets)
         let asked = Asked(commands, turn)
         let timer = Reactor.after(deadline - .now) { [self] in take(.failure(.timeout), of: asked) }
         transport.post(
-            HookPost(headers: headers, body: body, deadline: deadline) { [self] result in
+            HookPost(id: "msg_\(id)", body: body, deadline: deadline) { [self] result in
                 Reactor.cancel(timer)
                 queue.answered()
                 take(result, of: asked)
