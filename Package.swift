@@ -140,6 +140,7 @@ let package = Package(
         module(
             "Slots", ["Bus", "Models", "Postgres", "Reactor", "ServiceKit", "Wire"],
             embedding: ["SQL"]),
+        module("Curl", ["CCurl"]),
         module("Edge", ["CHTTPParser", "CCrypto", "CLinux", "Reactor", "Bytes"]),
         module(
             "ServiceKit",
@@ -147,7 +148,7 @@ let package = Package(
 
         executable(
             "Ingest", "Services/Ingest",
-            ["Bus", "Bytes", "CCrypto", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"],
+            ["Bus", "Bytes", "CCrypto", "CCurl", "Curl", "Edge", "JSON", "Models", "Reactor", "ServiceKit", "Wire"],
             embedding: ["openapi.json"]),
         executable(
             "Store", "Services/Store",
@@ -163,7 +164,8 @@ let package = Package(
         executable(
             "Media", "Services/Media",
             [
-                "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Edge", "JSON", "Models", "Postgres", "Reactor",
+                "Bus", "Bytes", "CCrypto", "CCurl", "CExpat", "CLinux", "Curl", "Edge", "JSON", "Models", "Postgres",
+                "Reactor",
                 "ServiceKit", "Slots", "Wire",
             ],
             embedding: ["Migrations", "SQL"]),

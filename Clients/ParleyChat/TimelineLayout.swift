@@ -260,10 +260,9 @@ struct TimelineLayout {
         case .stored:
             return bubble.decorations.filter { $0.position == .bottomTrailing }.map { Line($0.text, .dim) }
         case .failed(let problem):
-            return [
-                Line("Not sent: \(problem.reason)", .bad),
-                Line("select it: r sends it again, e edits it, x gives it up", .dim),
-            ]
+            // What the application says of it may take several lines.
+            return wrapped("Not sent: \(problem.reason)", width: width - 1).map { Line($0, .bad) }
+                + [Line("select it: r sends it again, e edits it, x gives it up", .dim)]
         case .sending:
             let isBehind = bubbles[..<index].contains { if case .failed = $0.row.state { true } else { false } }
             if isBehind { return [Line("Waiting for the one above", .dim)] }

@@ -19,6 +19,8 @@ struct Exchange {
     let bodyBytes: Int
     /// Of an administrator, as far as it belongs into the audit log.
     var act: AuditedAct?
+    /// Asks the application before what the request brings is stored.
+    var hook: MessageHook?
     /// Present when the request is traced in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now

@@ -16,6 +16,8 @@ struct IngestConfiguration: Sendable {
     let serverLimits: ServerLimits
     /// Whether what administrators send for users is in the audit log, too.
     let auditsSends: Bool
+    /// Nil: the application is not asked about messages.
+    let hook: HookConfiguration?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
@@ -30,6 +32,7 @@ struct IngestConfiguration: Sendable {
         deadline = try environment.duration("PARLEY_REQUEST_DEADLINE", default: .seconds(5))
         serverLimits = try ServerLimits(environment: &environment)
         auditsSends = try environment.flag("PARLEY_AUDIT_SENDS", default: false)
+        hook = try HookConfiguration(environment: &environment)
     }
 }
 

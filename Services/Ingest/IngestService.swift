@@ -31,6 +31,9 @@ final class IngestService: HTTPHandler {
     var random = SystemRandomNumberGenerator()
     let load: Load
     let auditsSends: Bool
+    /// Nil: the application is not asked about messages.
+    let messageHook: MessageHook?
+    private let hookMetrics: HookMetrics
 
     init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
         self.service = service
@@ -47,6 +50,13 @@ final class IngestService: HTTPHandler {
         auditsSends = configuration.auditsSends
         accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
+        let hookMetrics = HookMetrics(service.metrics)
+        self.hookMetrics = hookMetrics
+        messageHook = configuration.hook.map { hook in
+            let limits = HookQueue.Limits(hook, configuration)
+            return MessageHook(
+                hook, limits, HookClient(hook, connections: limits.requests), hookMetrics, service.log)
+        }
         service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for a response") { [unowned self] in
             Double(load.requests)
         }
@@ -160,6 +170,7 @@ final class IngestService: HTTPHandler {
                 try account.pay(for: route.call, unannouncedBodyBytes: request.body.count, at: .now)
             }
             exchange.act = try act(of: request, route)
+            exchange.hook = try hook(for: request, route.call)
             try dispatch(request, route, account.user, exchange)
         } catch {
             exchange.respond(error, headers: challenges(error, request))

@@ -61,7 +61,8 @@ extension StoreRequestKind: RequestKind {
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages, .mentions, .exportedConversations, .exportHead, .exportPage, .exportReceipts:
+            .pinnedMessages, .mentions, .writtenMessages,
+            .exportedConversations, .exportHead, .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest, .media]

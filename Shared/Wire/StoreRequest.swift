@@ -52,6 +52,9 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case joinRequests = 97
     case mentions = 101
 
+    // A query of ingest.
+    case writtenMessages = 104
+
     // Queries of administrators. The response is client JSON.
     case suspension = 92
     case reports = 93
@@ -176,6 +179,17 @@ public struct NewMessage {
         case attachments
         case whole
         case sealed
+
+        /// Nil: of a kind that sends no messages.
+        public init?(_ kind: StoreRequestKind) {
+            switch kind {
+            case .sendMessages: self = .text
+            case .sendWithAttachments: self = .attachments
+            case .sendWhole: self = .whole
+            case .sendSealed: self = .sealed
+            default: return nil
+            }
+        }
     }
 
     public var id: MessageID

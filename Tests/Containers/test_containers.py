@@ -7,8 +7,9 @@ import pytest
 from project import NAME, SERVICES, Project, check, eventually, run
 
 ALL = (*SERVICES, "database", "edge")
-FURTHER = {"media": {"usr/bin/media-inspector", "etc/ssl/certs/ca-certificates.crt"}}
-"""What looks into files, and whom an object store's certificate is believed from."""
+AUTHORITIES = "etc/ssl/certs/ca-certificates.crt"
+FURTHER = {"ingest": {AUTHORITIES}, "media": {"usr/bin/media-inspector", AUTHORITIES}}
+"""What looks into files, and whom the certificates of an object store and of an application are believed from."""
 
 
 @pytest.mark.parametrize("service", ALL)

@@ -1,5 +1,6 @@
 import Bytes
 import Models
+import ServiceKit
 import Testing
 
 @testable import Media

@@ -396,6 +396,15 @@ import Testing
         #expect(device.deeds() == [.edit(messageId(10), "less")])
     }
 
+    @Test("what the application refuses is shown with all that it says, and as nothing but text")
+    func refusedByApplication() {
+        let words = (1...40).map { "word\($0)" }
+        let problem = Problem(.refusedByApplication, "\u{1B}[31m" + words.joined(separator: "\n"))
+        let device = Device([row(1), unsent(10, "much", .failed(ProblemDetails(problem)))])
+        #expect(device.shows("Not sent: [31mword1 word2") && device.shows("word40"))
+        #expect(device.text.allSatisfy { !$0.contains("\u{1B}") })
+    }
+
     @Test("the last message one sent tells how far it got")
     func receipts() {
         var device = Device([row(1, by: anna), unsent(2, "new")])

@@ -271,6 +271,12 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000bbbb"
     ),
     (
+        WrittenMessages([.init(message), .init(message, text: "ü")], in: conversation, by: bob),
+        "018900000000700080000000000000c5" + "03626f62" + "0002" + "0189000000007000800000000000aaaa" + "00000000"
+            + "0189000000007000800000000000aaaa" + "00000002" + "c3bc"
+    ),
+    (WrittenMessages.Answer(isInConversation: true, areWritten: [false, true]), "010001"),
+    (
         AttachMedia(conversation, by: bob, [MessageMedia(message, [media]), MessageMedia(message, [])]),
         "018900000000700080000000000000c5" + "03626f62" + "0002" + "0189000000007000800000000000aaaa" + "01"
             + "0189000000007000800000000000bbbb" + "0189000000007000800000000000aaaa" + "00"
@@ -307,6 +313,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         switch value {
         // A problem's detail, the reason of a suspension and the texts of reports extend to the end of the bytes.
         case is Problem: length >= 1
+        case is WrittenMessages.Answer: length >= 1
         case let suspension as SuspendUser: length >= encoded(value).count - suspension.reason.utf8.count
         case let report as NewReport: length >= encoded(value).count - report.text.utf8.count
         case let resolution as ReportResolution: length >= encoded(value).count - resolution.note.utf8.count

@@ -53,6 +53,7 @@ import Wire
             pinnedMessages        ingest
             joinRequests          ingest
             mentions              ingest
+            writtenMessages       ingest
             suspension            ingest
             reports               ingest
             report                ingest

@@ -12,6 +12,7 @@ extension ProblemDetails {
         case .known(.conflict): "it was changed or deleted meanwhile"
         case .known(.mediaNotReady): "a file of it is not ready"
         case .known(.suspended): "you may only read at present"
+        case .known(.refusedByApplication): HarmlessText.line(detail, limit: 300)
         case .known(.invalid): "the server does not accept it"
         case .unknown("mediaRefused"): fileReason
         case .known, .unknown: HarmlessText.line(title, limit: 80)

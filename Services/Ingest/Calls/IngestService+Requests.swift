@@ -62,7 +62,8 @@ extension IngestService {
         case media(MediaRequestKind, UserID)
     }
 
-    /// Sends a request at once, or, if it belongs to an administrator's act, when that is in the audit log.
+    /// Sends a request at once; or, if it belongs to an administrator's act, when that is in the audit log; or, if it brings a
+    /// user's text, when the application has been asked.
     private func request(
         _ destination: Destination, _ size: Int, _ weight: Int?, _ exchange: Exchange,
         _ fields: (inout ByteBuffer) -> Void, _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
@@ -71,6 +72,11 @@ extension IngestService {
         let end = { @Reactor (result: Result<BusResponse, Problem>) in
             inFlight.end()
             completion(result)
+        }
+        if let hook = exchange.hook, case .store(let kind, let slot) = destination, let account = exchange.account {
+            var command = ByteBuffer()
+            fields(&command)
+            return ask(hook, kind, in: slot, command.array, of: account.user, exchange.trace, end)
         }
         guard let act = exchange.act else { return send(to: destination, exchange.trace, fields, end) }
         var buffer = ByteBuffer()

@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import ServiceKit
 
 /// What an inspector says of a file. It has read what a stranger sent, so nothing it says is believed without a check.
 struct InspectedFacts: Equatable, Sendable {

@@ -1,6 +1,7 @@
 import Bytes
 import Edge
 import Models
+import ServiceKit
 
 /// The header fields of tus 1.0.0 (tus.io/protocols/resumable-upload), read and checked.
 enum Tus {

@@ -35,15 +35,13 @@ struct Command {
         self.frame = frame
         slot = entry.slot
         trace = entry.trace
-        action =
-            switch kind {
-            case .sendMessages: .send(try Send(from: &reader, .text))
-            case .sendWithAttachments: .send(try Send(from: &reader, .attachments))
-            case .sendWhole: .send(try Send(from: &reader, .whole))
-            case .sendSealed: .send(try Send(from: &reader, .sealed))
-            case .readMoved: .read(try ReadPositions(from: &reader))
-            default: .step(try BatchSteps.decode(kind, &reader))
-            }
+        if let parts = NewMessage.Parts(kind) {
+            action = .send(try Send(from: &reader, parts))
+        } else if kind == .readMoved {
+            action = .read(try ReadPositions(from: &reader))
+        } else {
+            action = .step(try BatchSteps.decode(kind, &reader))
+        }
     }
 
     /// The same after its user has accepted a request. Nil: so it is already.

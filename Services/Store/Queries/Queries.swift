@@ -19,6 +19,7 @@ final class Queries {
         [
             MembersStatement.page.untyped, MembersStatement.single.untyped, HistoryStatement.statement.untyped,
             WholeMessages.statement.untyped, MessageStatement.statement.untyped, MessageStatement.ofWriter.untyped,
+            WrittenMessagesStatement.statement.untyped,
             RecipientsStatement.statement, ReceiptCounts.statement.untyped, ReceiptDates.statement.untyped,
             KeptDates.statement.untyped, PrivateFeedStatement.statement.untyped, BootstrapStatement.statement.untyped,
             PositionsStatement.conversations.untyped, PositionsStatement.users.untyped,
@@ -103,6 +104,7 @@ final class Queries {
         case .reports: try prepare(reports) { .user($0.administrator) }
         case .report: try prepare(report) { .user($0.head.reader) }
         case .acts: try prepare(acts) { .user($0.administrator) }
+        case .writtenMessages: try prepare(writtenMessages) { .user($0.sender) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
         case .conversationSettings: try prepare(conversationSettings) { .user($0.reader) }

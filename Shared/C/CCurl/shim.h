@@ -27,3 +27,6 @@ static inline long parley_curl_status(CURL *handle) {
     return status;
 }
 static const size_t parley_curl_read_abort = CURL_READFUNC_ABORT;
+static inline void parley_curl_multi_set_number(CURLM *handle, CURLMoption option, long value) {
+    curl_multi_setopt(handle, option, value);
+}

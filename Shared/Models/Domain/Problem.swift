@@ -56,6 +56,7 @@ public struct Problem: Error, Hashable, Sendable {
         case skipped = 12
         case mediaNotReady = 13
         case suspended = 14
+        case refusedByApplication = 15
 
         public var name: StaticString {
             switch self {
@@ -73,6 +74,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .skipped: "skipped"
             case .mediaNotReady: "mediaNotReady"
             case .suspended: "suspended"
+            case .refusedByApplication: "refusedByApplication"
             }
         }
 
@@ -92,6 +94,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .skipped: "Skipped because an earlier item has to be repeated"
             case .mediaNotReady: "A file that is not ready to be sent"
             case .suspended: "Suspended by an administrator"
+            case .refusedByApplication: "Refused by the application"
             }
         }
 
@@ -99,7 +102,7 @@ public struct Problem: Error, Hashable, Sendable {
             switch self {
             case .invalid: 400
             case .unauthenticated: 401
-            case .forbidden, .editWindowClosed, .suspended: 403
+            case .forbidden, .editWindowClosed, .suspended, .refusedByApplication: 403
             case .notFound: 404
             case .conflict, .mediaNotReady: 409
             case .tooLarge: 413
@@ -121,7 +124,7 @@ public struct ProblemDetails: Error, Hashable, Sendable, Codable {
     /// The status of the response, from 400 to 599. Use it if the code is unknown.
     public var status: Int
     public var code: Open<Problem.Code>
-    /// The error and its location, for developers.
+    /// The error and its location, for developers. With the code `refusedByApplication`: what the application tells the user.
     public var detail: String
     /// With the code `suspended`: of what.
     public var mode: Open<SuspensionMode>?

@@ -158,6 +158,8 @@ extension Reader {
         request, response, sendMessages, importRecords, exportHead, exportPage, change, privateChange, status,
         senderCounts, attachments,
         layout(MayReadAttachment(media, of: message, by: bob, in: conversation, reader: nil)),
+        layout(WrittenMessages([.init(message), .init(message, text: "ü")], in: conversation, by: bob)),
+        layout(WrittenMessages.Answer(isInConversation: true, areWritten: [true, false])),
         layout(AttachMedia(conversation, by: bob, [MessageMedia(message, [media])])),
         layout(ReleaseMedia(conversation, by: bob, MessageMedia(message, [media]))), layout(EraseMedia(of: bob)),
         layout(ReportQuery(head, report: ReportID(message.uuid))),

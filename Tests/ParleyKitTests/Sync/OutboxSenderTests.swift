@@ -101,6 +101,22 @@ import Testing
         #expect(keys(sender.plan([rows[2]], at: .seconds(60))) == [[3]])
     }
 
+    @Test("what the application refuses fails at once, alone or in a batch, and is not sent again")
+    func refusedByApplication() {
+        var sender = OutboxSender(seed: 1)
+        let rows = (1...2).map { row(Int64($0), send("text"), about: UInt64($0)) }
+        let single = sender.plan([rows[0]], at: .zero)
+        let failure = CallFailure.refused(problem(.refusedByApplication), retryAfter: nil)
+        #expect(sender.handle(.failure(failure), for: single[0].id, at: .zero).refused.map(\.row.key) == [1])
+        let batch = sender.plan(rows, at: .zero)
+        let results = BatchResults(results: [
+            .init(status: 403, problem: problem(.refusedByApplication)), .init(status: 201, message: message(2)),
+        ])
+        let step = sender.handle(.batch(results), for: batch[0].id, at: .zero)
+        #expect(step.refused.map(\.row.key) == [1] && step.completed.map(\.row.key) == [2])
+        #expect(sender.plan([], at: .seconds(60)).isEmpty)
+    }
+
     @Test("a batch that is refused as a whole is sent in parts, so that one message alone is refused")
     func halves() {
         var sender = OutboxSender(seed: 1)

@@ -68,6 +68,18 @@ Deno.test("of a batch what was stored is done, what was refused fails, and the r
   expectEqual(keys(sender.plan([rows[2]!], 60_000)), [[3]]);
 });
 
+Deno.test("what the application refuses fails at once, alone or in a batch, and is not sent again", () => {
+  const sender = new OutboxSender(() => 0.5);
+  const rows = [1, 2].map((key) => row(key, send("text"), key));
+  const refusal = problem(403, "refusedByApplication");
+  const [single] = sender.plan([rows[0]!], 0);
+  expectEqual(sender.handle({ failure: { problem: refusal } }, single!.id, 0).refused.map(({ row }) => row.key), [1]);
+  const [batch] = sender.plan(rows, 0);
+  const step = sender.handle({ body: { results: [{ problem: refusal }, { message: message(2) }] } }, batch!.id, 0);
+  expectEqual([step.completed.map(({ row }) => row.key), step.refused.map(({ row }) => row.key)], [[2], [1]]);
+  expectEqual(sender.plan([], 60_000), []);
+});
+
 Deno.test("a batch that is refused as a whole is sent in parts, so that one message alone is refused", () => {
   const sender = new OutboxSender(() => 0.5);
   let rows = [1, 2, 3, 4].map((key) => row(key, send("text"), key));

@@ -1,3 +1,5 @@
+import ServiceKit
+
 /// One request to an object store.
 struct S3Call: Sendable {
     enum Method: String, Sendable { case get = "GET", put = "PUT", post = "POST", delete = "DELETE" }

@@ -1,4 +1,5 @@
 import CCurl
+import Curl
 import Glibc
 
 /// Connections to an object store, for one call at a time: libcurl, which also signs (AWS Signature Version 4).
@@ -15,7 +16,7 @@ final class S3Handle: @unchecked Sendable {
     private static let baseSeconds: Int64 = 120
     private static let bytesPerSecond: Int64 = 65_536
 
-    private let handle: OpaquePointer
+    private let handle = CurlHandle()
     private let settings: S3Settings
     private var call = S3Call(method: .get)
     private var response = S3Response()
@@ -23,25 +24,15 @@ final class S3Handle: @unchecked Sendable {
     private var sent: Int64 = 0
     private var failure: FileError?
 
-    /// libcurl, once for the process and before its threads.
-    private static let isStarted: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    init(_ settings: S3Settings) { self.settings = settings }
 
-    init(_ settings: S3Settings) {
-        precondition(Self.isStarted, "libcurl starts")
-        guard let handle = curl_easy_init() else { preconditionFailure("libcurl could not allocate a handle") }
-        self.handle = OpaquePointer(handle)
-        self.settings = settings
-    }
-
-    deinit { curl_easy_cleanup(curl) }
-
-    private var curl: UnsafeMutableRawPointer { UnsafeMutableRawPointer(handle) }
+    private var curl: UnsafeMutableRawPointer { handle.curl }
 
     /// - Throws: if there was no whole response.
     func perform(_ call: S3Call) throws(FileError) -> S3Response {
         self.call = call
         (response, sent, failure) = (S3Response(), 0, nil)
-        curl_easy_reset(curl)
+        handle.begin(authorities: settings.authorities)
         setConnection()
         setRequest()
         let headers = setHeaders()
@@ -53,7 +44,7 @@ final class S3Handle: @unchecked Sendable {
         guard result == CURLE_OK else {
             throw FileError(server: "object store", Self.code(result), String(cString: curl_easy_strerror(result)))
         }
-        response.status = parley_curl_status(curl)
+        response.status = handle.status
         return response
     }
 
@@ -66,16 +57,10 @@ final class S3Handle: @unchecked Sendable {
     }
 
     private func setConnection() {
-        // Signals are for the whole process.
-        parley_curl_set_number(curl, CURLOPT_NOSIGNAL, 1)
         parley_curl_set_number(curl, CURLOPT_CONNECTTIMEOUT_MS, Self.connectMilliseconds)
         parley_curl_set_number(curl, CURLOPT_LOW_SPEED_LIMIT, 1)
         parley_curl_set_number(curl, CURLOPT_LOW_SPEED_TIME, Self.silenceSeconds)
         parley_curl_set_number(curl, CURLOPT_TIMEOUT, Int(Self.baseSeconds + call.bytes / Self.bytesPerSecond))
-        // Nothing but what is configured: no proxy of the environment.
-        parley_curl_set_text(curl, CURLOPT_PROXY, "")
-        parley_curl_set_text(curl, CURLOPT_PROTOCOLS_STR, "http,https")
-        if let authorities = settings.authorities { parley_curl_set_text(curl, CURLOPT_CAINFO, authorities) }
         parley_curl_set_text(curl, CURLOPT_AWS_SIGV4, "aws:amz:\(settings.region):s3")
         parley_curl_set_text(curl, CURLOPT_USERNAME, settings.key.name)
         parley_curl_set_text(curl, CURLOPT_PASSWORD, settings.key.secret)
@@ -137,7 +122,7 @@ final class S3Handle: @unchecked Sendable {
     /// - Returns: how much was taken; anything but `count` ends the call.
     private func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
-        guard let sink = call.sink, (200..<300).contains(parley_curl_status(curl)) else {
+        guard let sink = call.sink, (200..<300).contains(handle.status) else {
             guard response.body.count + count <= Self.documentBytes else { return 0 }
             response.body += bytes
             return count

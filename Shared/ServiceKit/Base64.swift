@@ -1,7 +1,7 @@
-/// Base64 with padding (RFC 4648, 4), as the headers of tus have it.
-enum Base64 {
+/// Base64 with padding (RFC 4648, 4).
+public enum Base64 {
     /// Returns nil for anything else, such as bits beyond the last byte.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padding = text.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
         var bytes: [UInt8] = [], bits: UInt32 = 0, count = 0
@@ -29,7 +29,7 @@ enum Base64 {
         }
     }
 
-    static func encode(_ bytes: [UInt8]) -> String {
+    public static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
