@@ -56,11 +56,11 @@ extension StoreRequestKind: RequestKind {
             [.ingest]
         case .readMoved: [.receipt]
         case .noteDevice: [.fanout]
-        case .eraseStep, .expireMessages: [.store]
+        case .eraseStep, .expireMessages, .sendScheduled: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages,
+            .pinnedMessages, .scheduled,
             .exportedConversations,
             .exportHead,
             .exportPage, .exportReceipts:

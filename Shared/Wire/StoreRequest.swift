@@ -23,6 +23,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case expireMessages = 17
     case recordAct = 18
     case endAct = 19
+    case sendScheduled = 21
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -49,6 +50,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case devices = 91
     case pinnedMessages = 95
     case joinRequests = 97
+    case scheduled = 102
 
     // Queries of administrators. The response is client JSON.
     case suspension = 92

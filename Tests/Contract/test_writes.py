@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from people import new_id
+from people import new_id, soon
 
 UNKNOWN = "0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
 CLASSIC = ["love", "like", "dislike", "laugh", "emphasize", "question"]
@@ -100,12 +100,14 @@ def writes(group, message, member):
         "removeTapback": ("DELETE", f"{message}/tapback", None, 204),
         "pinMessage": ("PUT", f"{message}/pin", None, 200),
         "unpinMessage": ("DELETE", f"{message}/pin", None, 204),
+        "schedule": ("PUT", f"{conversation}/scheduled/{UNKNOWN}", {"at": soon(), "text": "Later"}, 204),
+        "cancelScheduled": ("DELETE", f"{conversation}/scheduled/{UNKNOWN}", None, 204),
         "putSettings": ("PUT", f"{conversation}/settings", {"readReceipts": False}, 200),
     }
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "putSettings"]
+WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "schedule", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)

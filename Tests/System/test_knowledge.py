@@ -353,6 +353,8 @@ class Reader:
                 frame |= self.known[frame["conversationId"]].told(frame["kind"])
             if frame["kind"] == "join.requested" and frame["userId"] in self.history.erased:
                 del frame["userId"]
+            if frame["kind"] == "scheduled":
+                frame.pop("scheduled", None)  # All were sent or cancelled.
             if frame["kind"] == "draft":
                 now = self.known[frame["conversationId"]].draft()
                 if now != {"draft": frame.get("draft")}:

@@ -25,6 +25,7 @@ import Wire
             suspendUser           ingest
             sendWhole             ingest
             expireMessages                        store
+            sendScheduled                         store
             recordAct             ingest
             endAct                ingest
             listConversations     ingest
@@ -50,6 +51,7 @@ import Wire
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
+            scheduled             ingest
             joinRequests          ingest
             suspension            ingest
             reports               ingest

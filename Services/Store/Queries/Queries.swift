@@ -28,7 +28,7 @@ final class Queries {
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             PinnedMessagesStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
-            Lifetimes.due.untyped,
+            Lifetimes.due.untyped, ScheduledSending.due.untyped, ScheduledStatement.statement.untyped,
         ] + UnreadStatement.all + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries
         + HistoryRows.statements
         + FormerReceipts.statements
@@ -83,6 +83,7 @@ final class Queries {
         case .bans: try prepare(bans) { .user($0.head.reader) }
         case .joinRequests: try prepare(joinRequests) { .user($0.head.reader) }
         case .pinnedMessages: try prepare(pinnedMessages) { .user($0.head.reader) }
+        case .scheduled: try prepare(scheduled) { .user($0.user) }
         case .invitations: try prepare(invitations) { .user($0.reader) }
         case .invitation: try prepare(invitation) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }
@@ -123,7 +124,7 @@ final class Queries {
             .eraseUser,
             .eraseStep,
             .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport,
-            .expireMessages, .recordAct, .endAct:
+            .expireMessages, .sendScheduled, .recordAct, .endAct:
             preconditionFailure("commands go to the writer")
         }
     }
