@@ -56,6 +56,8 @@ enum Schema {
                 Migration(37, "join requests", sql: PackageResources._0037_join_requests_sql),
                 Migration(38, "index of mentions", sql: PackageResources._0038_mentions_index_sql),
                 Migration(39, "audit log", sql: PackageResources._0039_audit_log_sql),
+                Migration(40, "stand-in", sql: PackageResources._0040_stand_in_sql),
+                Migration(41, "stand-in", sql: PackageResources._0041_stand_in_sql),
                 Migration(42, "scheduled messages", sql: PackageResources._0042_scheduled_messages_sql),
             ], publishing: Publications.store)
     }

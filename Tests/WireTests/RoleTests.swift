@@ -25,9 +25,9 @@ import Wire
             suspendUser           ingest
             sendWhole             ingest
             expireMessages                        store
-            sendScheduled                         store
             recordAct             ingest
             endAct                ingest
+            sendScheduled                         store
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -51,8 +51,8 @@ import Wire
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
-            scheduled             ingest
             joinRequests          ingest
+            scheduled             ingest
             suspension            ingest
             reports               ingest
             report                ingest

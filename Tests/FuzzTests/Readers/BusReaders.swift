@@ -105,7 +105,7 @@ extension Reader {
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
             Write(conversation, by: bob, key: nil, .pinMessage(message)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
-        layout(SendScheduled(of: bob, in: conversation), ExpireMessages(in: conversation)),
+        layout(SendScheduled(of: bob, in: conversation)),
         layout(ScheduledQuery(bob, in: nil, after: 7, limit: 100)),
         layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: 7, limit: 100)),
         layout(
