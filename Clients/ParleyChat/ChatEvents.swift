@@ -33,6 +33,10 @@ enum ChatUpdate {
     case found(String, [Message])
     /// What is pinned in a conversation, latest pin first.
     case pinned(ConversationID, [Message])
+    /// What the user has scheduled in a conversation, the earliest first.
+    case scheduled(ConversationID, [ScheduledMessage])
+    /// It has changed in these.
+    case scheduledChanged([ConversationID])
     case settings(Settings?)
     /// Whom the user has blocked, by name.
     case blocked([UserID])
@@ -117,6 +121,10 @@ enum ChatEffect: Equatable {
     case react(MessageID, TapbackKind?)
     case pinMessage(MessageID, Bool)
     case loadPinned
+    case loadScheduled
+    case schedule(String, at: Timestamp, replyTo: MessageID?)
+    case sendScheduledNow(ScheduledMessage)
+    case cancelScheduled(MessageID)
     case retry(MessageID)
     case discard(MessageID)
     case markRead(Int64)

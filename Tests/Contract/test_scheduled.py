@@ -59,7 +59,7 @@ def come(sql):
 
 def test_it_is_sent_at_its_time_like_any_other(anna, ben, group, come):
     parent = anna.send(group, "Sunday?")["id"]
-    fields = {"replyTo": parent, "mentions": [anna.name], "mentionsAll": True, "extra": {"a": [1]}}
+    fields = {"replyTo": parent, "mentions": [anna.name], "extra": {"a": [1]}}
     message = schedule(ben, group, "Later", **fields)
     [waits] = scheduled(ben)
     assert fields.items() <= waits.items() and waits["id"] == message and waits["conversationId"] == group
@@ -75,11 +75,20 @@ def test_it_is_sent_at_its_time_like_any_other(anna, ben, group, come):
         assert not [frame for frame in desk.frames if frame["type"] == "private"]
     sent = history(anna, group)[-1]
     assert sent["id"] == message and sent["kind"] == "reply" and sent["senderId"] == ben.name
-    assert sent["mentions"] == [anna.name] and sent["mentionsAll"] and sent["extra"] == {"a": [1]}
+    assert sent["mentions"] == [anna.name] and sent["extra"] == {"a": [1]}
     assert sent["createdAt"] == sent["sentAt"] and scheduled(ben) == []
     conversation = anna.get(f"/v1/conversations/{group}").json()
     assert conversation["unreadCount"] == 1 and conversation["lastMessage"]["id"] == message
     assert anna.get("/v1/search", params={"q": "Later", "conversationId": group}).json()["results"]
+
+
+def test_everybody_is_mentioned_by_whom_it_is_permitted_to_then(anna, ben, group, come):
+    for person in (anna, ben):
+        schedule(person, group, f"All of you, {person.name}", mentionsAll=True)
+        come(person)
+    assert [each["failure"]["code"] for each in scheduled(ben)] == ["forbidden"] and scheduled(ben)[0]["mentionsAll"]
+    [sent] = [message for message in history(ben, group) if message["kind"] != "system"]
+    assert sent["senderId"] == anna.name and sent["mentionsAll"]
 
 
 def test_now_and_in_the_order_of_times(anna, group, come):

@@ -25,6 +25,10 @@ package enum InquirySubject: Hashable, Sendable {
     case receipts(ConversationID, MessageID, after: UserID?)
     case bans(ConversationID, after: UserID?)
     case pinned(ConversationID, before: Int64?)
+    /// In one conversation, or in all.
+    case scheduled(ConversationID?, after: Int64)
+    case schedule(ConversationID, MessageID, RequestBody.NewScheduledMessage, key: UUIDBytes)
+    case cancelScheduled(ConversationID, MessageID, key: UUIDBytes)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
@@ -74,6 +78,12 @@ extension Inquiry where Response == BanPage {
 extension Inquiry where Response == PinnedMessages {
     package static func pinned(in conversation: ConversationID, before: Int64?) -> Self {
         Self(.pinned(conversation, before: before))
+    }
+}
+
+extension Inquiry where Response == ScheduledMessages {
+    package static func scheduled(in conversation: ConversationID?, after: Int64) -> Self {
+        Self(.scheduled(conversation, after: after))
     }
 }
 
@@ -154,6 +164,14 @@ extension Inquiry where Response == NoContent {
     }
     package static func declineJoinRequest(of user: UserID, in conversation: ConversationID, key: UUIDBytes) -> Self {
         Self(.declineJoinRequest(conversation, user, key: key))
+    }
+    package static func schedule(
+        _ new: RequestBody.NewScheduledMessage, _ id: MessageID, in conversation: ConversationID, key: UUIDBytes
+    ) -> Self {
+        Self(.schedule(conversation, id, new, key: key))
+    }
+    package static func cancelScheduled(_ id: MessageID, in conversation: ConversationID, key: UUIDBytes) -> Self {
+        Self(.cancelScheduled(conversation, id, key: key))
     }
     package static func report(_ new: RequestBody.NewReport) -> Self { Self(.report(new)) }
     package static func endDevice(_ name: String) -> Self { Self(.endDevice(name)) }

@@ -49,9 +49,6 @@ struct ScheduleFields {
 
     /// Whether the time is near enough is for the store to say, which has the clock.
     func checked(_ id: MessageID, _ limits: ClientLimits) throws(Problem) -> Write.Action {
-        guard id.uuid.isChosenByClient else {
-            throw Problem(.invalid, "messageId: must be a UUID of version 4 or 7 in lower case")
-        }
         guard !hasAttachments else {
             throw Problem(.invalid, "attachments: a scheduled message carries none; send them when it is time")
         }

@@ -105,6 +105,15 @@ struct Route {
         MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
     }
 
+    /// The message in the path that a client has made, or may make.
+    func chosenMessage() throws(Problem) -> MessageID {
+        let message = try message()
+        guard message.uuid.isChosenByClient else {
+            throw Problem(.invalid, "messageId: must be a UUID of version 4 or 7 in lower case")
+        }
+        return message
+    }
+
     func invitation() throws(Problem) -> InvitationID {
         InvitationID(try uuid(itemText, "invitationId: must be a UUID in lower case"))
     }
