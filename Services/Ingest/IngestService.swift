@@ -239,7 +239,8 @@ final class IngestService: HTTPHandler {
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft, .schedule, .cancelScheduled, .acceptRequest, .declineRequest, .putPermissions, .putLifetime,
+            .unmarkUnread, .putDraft, .removeDraft, .schedule, .cancelScheduled, .acceptRequest, .declineRequest,
+            .putPermissions, .putLifetime,
             .liftBan, .revokeInvitation, .declineJoinRequest:
             try write(request, route, query, user, exchange)
         }

@@ -190,10 +190,13 @@ final class StoreService {
         metrics.counter("parley_store_scheduled_sent_total", "Scheduled messages that were sent at their time") {
             [scheduled] in Double(scheduled.sent)
         }
-        metrics.counter("parley_store_scheduled_failed_total", "Scheduled messages that might not be sent at their time") {
+        metrics.counter(
+            "parley_store_scheduled_failed_total", "Scheduled messages that might not be sent at their time"
+        ) {
             [scheduled] in Double(scheduled.failed)
         }
-        metrics.gauge("parley_store_scheduled_lag_seconds", "How long the scheduled message that waits longest is due") {
+        metrics.gauge("parley_store_scheduled_lag_seconds", "How long the scheduled message that waits longest is due")
+        {
             [scheduled] in Double(scheduled.lag) / 1000
         }
         metrics.gauge(

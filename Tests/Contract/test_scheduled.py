@@ -51,7 +51,8 @@ def come(sql):
     """Has the time come of what a user has scheduled, and waits until nothing of it is left that waits."""
 
     def come(person):
-        sql(f"UPDATE store.scheduled SET at = at - interval '2 hours' WHERE user_id = '{person.name}' AND problem IS NULL")
+        where = f"WHERE user_id = '{person.name}' AND problem IS NULL"
+        sql(f"UPDATE store.scheduled SET at = at - interval '2 hours' {where}")
         eventually(lambda: all("failure" in each for each in scheduled(person)))
 
     return come

@@ -215,7 +215,8 @@ WRONG_BODIES = {
     ),
     "schedule": (
         "at",
-        [{"text": "x"}, *({"at": each, "text": "x"} for each in ("soon", 7, "1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z"))],
+        [{"text": "x"}]
+        + [{"at": at, "text": "x"} for at in ("soon", 7, "1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z")],
     ),
     "putSettings": ("readReceipts", [{"readReceipts": 1}, {"readReceipts": "no"}, {"readReceipts": []}]),
 }

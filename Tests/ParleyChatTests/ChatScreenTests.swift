@@ -332,7 +332,8 @@ import Testing
         #expect(device.deeds().isEmpty && device.shows("one emoji"))
     }
 
-    @Test("what is written is sent at a time that is written beside it, and what waits is listed, cancelled or sent now")
+    @Test(
+        "what is written is sent at a time that is written beside it, and what waits is listed, cancelled or sent now")
     func scheduled() {
         func waiting(_ number: Int64, _ text: String, failure: ScheduledMessage.Failure? = nil) -> ScheduledMessage {
             ScheduledMessage(

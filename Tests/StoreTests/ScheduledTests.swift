@@ -64,7 +64,9 @@ extension NewScheduled {
     }
 
     private func texts(_ store: StoreUnderTest) throws -> [String] {
-        try store.database.query("SELECT body FROM store.messages WHERE kind <> \(MessageKind.system.rawValue) ORDER BY seq").map {
+        try store.database.query(
+            "SELECT body FROM store.messages WHERE kind <> \(MessageKind.system.rawValue) ORDER BY seq"
+        ).map {
             $0[0]
         }
     }
@@ -121,7 +123,9 @@ extension NewScheduled {
             #expect(sent.field("replyTo", "messageId") as? String == parent.id.description)
             #expect(sent.field("mentions") as? [String] == ["alice", "carol"])
             #expect(sent.field("extra", "a") as? Int == 1 && sent.field("senderId") as? String == "bob")
-            #expect(try number("SELECT (extract(epoch FROM max(created_at)) * 1000)::bigint FROM store.messages", store) >= before)
+            #expect(
+                try number("SELECT (extract(epoch FROM max(created_at)) * 1000)::bigint FROM store.messages", store)
+                    >= before)
             #expect(await store.conversation(conversation, for: "alice")?.field("unreadCount") as? Int == 1)
             #expect(await store.eventually { store.changes.contains { $0.json.contains(#""text":"later""#) } })
             let told = store.privateChanges.filter { $0.user == bob && $0.json.contains(#""kind":"scheduled""#) }
@@ -138,7 +142,8 @@ extension NewScheduled {
             #expect(await store.eventually { (try? texts(store)) == ["one"] })
             let message = NewScheduled.later(text: "two")
             #expect(await put(message, store) == 204)
-            #expect(await store.send(Draft(id: message.id, text: "two"), from: "bob", to: conversation)[0].status == 201)
+            #expect(
+                await store.send(Draft(id: message.id, text: "two"), from: "bob", to: conversation)[0].status == 201)
             #expect(await put(message, store) == 409)
             #expect(await cancel(message.id, store) == 204, "the row goes")
             #expect(await cancel(message.id, store) == 409)
@@ -161,7 +166,8 @@ extension NewScheduled {
             try come(store)
             let steps = (0..<60).map { _ in
                 Task { @Reactor in
-                    await store.ask(.sendScheduled, in: conversation.slot, SendScheduled(of: bob, in: conversation))?.status
+                    await store.ask(.sendScheduled, in: conversation.slot, SendScheduled(of: bob, in: conversation))?
+                        .status
                 }
             }
             for step in steps { _ = await step.value }
@@ -171,7 +177,9 @@ extension NewScheduled {
         }
     }
 
-    @Test("a cancellation that succeeds keeps the message from ever being there, and one that does not says that it is there")
+    @Test(
+        "a cancellation that succeeds keeps the message from ever being there, and one that does not says that it is there"
+    )
     @Reactor func race() async throws {
         try await withGroup { store in
             var fates: [UInt16?: Int] = [:]
@@ -199,7 +207,9 @@ extension NewScheduled {
         }
     }
 
-    @Test("what one store has begun the next one ends: each message is sent once, whoever dies and whoever writes meanwhile")
+    @Test(
+        "what one store has begun the next one ends: each message is sent once, whoever dies and whoever writes meanwhile"
+    )
     @Reactor func takeover() async throws {
         try await withGroup { store in
             for number in 0..<100 { #expect(await put(.later(text: "\(number)"), store) == 204) }
@@ -210,7 +220,8 @@ extension NewScheduled {
                 for _ in 0..<5 { _ = await store.send(Draft(text: "live"), from: "alice", to: conversation) }
             }
             #expect(await store.eventually { (try? waiting(store)) == 0 })
-            #expect(try number("SELECT count(*) FROM store.messages WHERE sender_id = 'bob' AND body <> ''", store) == 100)
+            #expect(
+                try number("SELECT count(*) FROM store.messages WHERE sender_id = 'bob' AND body <> ''", store) == 100)
             #expect(try number("SELECT count(DISTINCT body) FROM store.messages WHERE sender_id = 'bob'", store) == 100)
             try expectDense(store)
         }
@@ -235,7 +246,9 @@ extension NewScheduled {
 
     // MARK: The rules of then
 
-    @Test("what may not be sent at its time is kept with the problem, for its author, and is sent when it is scheduled anew")
+    @Test(
+        "what may not be sent at its time is kept with the problem, for its author, and is sent when it is scheduled anew"
+    )
     @Reactor func refusals() async throws {
         try await withGroup { store in
             let parent = Draft(text: "parent"), taken = MessageID(.random)
@@ -258,8 +271,11 @@ extension NewScheduled {
             let told = store.privateChanges.filter { $0.json.contains(#""failure""#) }
             #expect(told.count == 3 && told.allSatisfy { $0.user == bob })
 
-            _ = await store.write(.setPermissions(GroupPermissions(mentionAll: .members)), by: "alice", in: conversation)
-            #expect(await put(NewScheduled(all.id, at: Timestamp(milliseconds: 0), mentions: "*", text: "all"), store) == 204)
+            _ = await store.write(
+                .setPermissions(GroupPermissions(mentionAll: .members)), by: "alice", in: conversation)
+            #expect(
+                await put(NewScheduled(all.id, at: Timestamp(milliseconds: 0), mentions: "*", text: "all"), store)
+                    == 204)
             #expect(await store.eventually { (try? texts(store).last) == "all" })
             for id in [reply.id, clash.id] { #expect(await cancel(id, store) == 204) }
             #expect(await list(store).isEmpty)
@@ -325,7 +341,9 @@ extension NewScheduled {
             #expect(await store.write(.deleteForEveryone(message.id), by: "bob", in: conversation)?.status == 204)
             try come(store)
             #expect(await store.eventually { (try? waiting(store)) == 0 })
-            #expect(try number("SELECT count(*) FROM store.messages WHERE deleted_at IS NOT NULL AND body IS NULL", store) == 1)
+            #expect(
+                try number("SELECT count(*) FROM store.messages WHERE deleted_at IS NOT NULL AND body IS NULL", store)
+                    == 1)
             #expect(!store.changes.contains { $0.json.contains("never seen") })
         }
     }
@@ -354,7 +372,8 @@ extension NewScheduled {
         }
     }
 
-    @Test("pages come in the order in which devices were told, and a change that is told again has the message as it is")
+    @Test(
+        "pages come in the order in which devices were told, and a change that is told again has the message as it is")
     @Reactor func pages() async throws {
         try await withGroup { store in
             let messages = (0..<5).map { NewScheduled.later(text: "\($0)") }

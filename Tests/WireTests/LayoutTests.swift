@@ -131,7 +131,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             conversation, by: bob, key: nil,
             .schedule(
                 NewScheduled(
-                    message, at: Timestamp(milliseconds: 7), replyTo: message, mentions: "*,bob", extra: "{}", text: ""))),
+                    message, at: Timestamp(milliseconds: 7), replyTo: message, mentions: "*,bob", extra: "{}", text: "")
+            )),
         "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "21"
             + "0189000000007000800000000000aaaa" + "0000000000000007" + "0189000000007000800000000000aaaa"
             + "000000052a2c626f62" + "000000027b7d"
@@ -749,7 +750,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .schedule(NewScheduled(message, at: Timestamp(milliseconds: 7), text: "té")),
             .schedule(
                 NewScheduled(
-                    message, at: Timestamp(milliseconds: 0), replyTo: message, mentions: "*", extra: #"{"a":1}"#, text: "té")
+                    message, at: Timestamp(milliseconds: 0), replyTo: message, mentions: "*", extra: #"{"a":1}"#,
+                    text: "té")
             ),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero, needsApproval: true)),
         ]

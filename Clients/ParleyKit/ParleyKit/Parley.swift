@@ -146,7 +146,9 @@ public final class Parley: Sendable {
     }
 
     /// What the user has scheduled in all conversations, the earliest first, with what could not be sent: asked of the server.
-    public func scheduledMessages() async throws(ParleyError) -> [ScheduledMessage] { try await engine.scheduled(in: nil) }
+    public func scheduledMessages() async throws(ParleyError) -> [ScheduledMessage] {
+        try await engine.scheduled(in: nil)
+    }
 
     /// Conversations in which what the user has scheduled has changed, on whatever device, or was sent: `scheduledMessages()`, of this
     /// or a `Talk`, has it.

@@ -30,7 +30,9 @@ extension Call {
     var cost: CallCost {
         switch self {
         case .limits, .document: CallCost(0)  // Served by ingest itself.
-        case .send, .schedule, .cancelScheduled, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .receipts: CallCost()
+        case .send, .schedule, .cancelScheduled, .edit, .delete, .setTapback, .removeTapback, .pinMessage,
+            .unpinMessage, .receipts:
+            CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan,

@@ -108,7 +108,8 @@ extension Reader {
             return !text.utf8.contains(0) && text.utf8.count <= ContractLimits.textBytes
         },
         Reader(
-            "scheduled", #"{"at":"2026-03-08T07:00:00.000Z","text":"Té","mentions":["ben"],"mentionsAll":true,"extra":{"a":[1]}}"#,
+            "scheduled",
+            #"{"at":"2026-03-08T07:00:00.000Z","text":"Té","mentions":["ben"],"mentionsAll":true,"extra":{"a":[1]}}"#,
             #"{"at":null,"text":"x","replyTo":"0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"}"#
         ) {
             let id = MessageID(UUIDBytes(high: 0x0198_c2a5_0f3a_7b52, low: 0x8d11_6c2f_9e4a_7b01))

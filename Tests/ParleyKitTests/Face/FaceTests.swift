@@ -686,7 +686,9 @@ import Testing
         await outsider.close()
     }
 
-    @Test("what is scheduled is on all devices of its user, is changed and cancelled, and becomes a message like any other")
+    @Test(
+        "what is scheduled is on all devices of its user, is changed and cancelled, and becomes a message like any other"
+    )
     func scheduled() async throws {
         let world = try FaceWorld()
         let (desk, phone) = (try await world.connected(), try await world.connected())
