@@ -44,7 +44,7 @@ export function openScheduled(
     const hour = 3_600_000;
     field.value = local((Math.floor(Date.now() / hour) + 1) * hour);
     field.min = local(Date.now());
-    const button = make("button.filled", "Schedule");
+    const button = make("button.filled", { type: "submit" }, "Schedule");
     const form = make("form.chooser", make("label", "Send it at ", field), button);
     on(form, "submit", (event) => {
       event.preventDefault();
