@@ -35,6 +35,10 @@ enum ChatUpdate {
     case pinned(ConversationID, [Message])
     /// The next message that mentions the user; nil: there is none.
     case mention(ConversationID, Message?)
+    /// What the user has scheduled in a conversation, the earliest first.
+    case scheduled(ConversationID, [ScheduledMessage])
+    /// It has changed in these.
+    case scheduledChanged([ConversationID])
     case settings(Settings?)
     /// Whom the user has blocked, by name.
     case blocked([UserID])
@@ -120,6 +124,10 @@ enum ChatEffect: Equatable {
     case pinMessage(MessageID, Bool)
     case loadPinned
     case findMention
+    case loadScheduled
+    case schedule(String, at: Timestamp, replyTo: MessageID?)
+    case sendScheduledNow(ScheduledMessage)
+    case cancelScheduled(MessageID)
     case retry(MessageID)
     case discard(MessageID)
     case markRead(Int64)

@@ -222,6 +222,9 @@ package final class ChatProgram {
                 for await groups in parley.joinRequested { apply(.joinRequested(groups)) }
             },
             Reactor.spawn { [self] in
+                for await changed in parley.scheduledChanged { apply(.scheduledChanged(changed)) }
+            },
+            Reactor.spawn { [self] in
                 for await refused in parley.refusedWrites { apply(.notice(refused.sentence)) }
             },
             Reactor.spawn { [self] in
@@ -303,6 +306,12 @@ package final class ChatProgram {
             write { [self] talk throws(ParleyError) in await apply(.pinned(talk.id, try await talk.pinnedMessages())) }
         case .findMention:
             write { [self] talk throws(ParleyError) in await apply(.mention(talk.id, try await talk.nextMention())) }
+        case .loadScheduled: loadScheduled()
+        case .schedule(let text, let time, let parent):
+            write { talk throws(ParleyError) in try await talk.schedule(text, at: time, replyTo: parent) }
+        case .sendScheduledNow(let message):
+            write { talk throws(ParleyError) in try await talk.sendNow(message) }
+        case .cancelScheduled(let id): write { talk throws(ParleyError) in try await talk.cancelScheduled(id) }
         case .retry(let id): write { talk throws(ParleyError) in try await talk.retry(id) }
         case .discard(let id): write { talk throws(ParleyError) in try await talk.discard(id) }
         case .markRead(let seq): write { talk throws(ParleyError) in try await talk.markRead(upTo: seq) }
@@ -387,6 +396,12 @@ package final class ChatProgram {
     private func mark(_ id: ConversationID, _ body: @escaping @Sendable (Talk) async throws(ParleyError) -> Void) {
         let talk = parley.conversation(id)
         act.yield { [self] in await attempt { () throws(ParleyError) in try await body(talk) } }
+    }
+
+    private func loadScheduled() {
+        write { [self] talk throws(ParleyError) in
+            await apply(.scheduled(talk.id, try await talk.scheduledMessages()))
+        }
     }
 
     private func attempt(_ body: @Sendable () async throws(ParleyError) -> Void) async {

@@ -90,6 +90,8 @@ extension ChatScreen {
         case .revisions: "↑ ↓ PgUp PgDn scroll  Esc back"
         case .reporting: "↑ ↓ choose  type what helps  Enter reports  Esc back"
         case .attaching: "Enter sends the file  Esc back"
+        case .scheduling(let panel):
+            panel.isWriting ? "Enter schedules  Esc back" : "↑ ↓ choose  n send now  x cancel it  Esc back"
         case .saving(let panel): "Enter saves" + (panel.files.count > 1 ? "  Tab next file" : "") + "  Esc back"
         }
     }
@@ -200,6 +202,7 @@ extension ChatScreen {
             case .reporting(let panel): lines(of: panel)
             case .attaching(let panel): lines(of: panel)
             case .saving(let panel): lines(of: panel)
+            case .scheduling(let panel): lines(of: panel)
             default: talk.map(talkLines) ?? [Line(), Line("Choose a conversation.", .dim).centered(in: talkWidth)]
             }
         return filled(lines, width: talkWidth)
@@ -335,6 +338,7 @@ extension ChatScreen {
         case .reporting(let panel): return field(panel.text, row: Self.reportTextRow, left: left)
         case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
+        case .scheduling(let panel): return panel.isWriting ? field(panel.time, row: Self.scheduleRow, left: left) : nil
         case .list, .messages, .tapback, .deletion, .help, .revisions, .joining: return nil
         }
     }

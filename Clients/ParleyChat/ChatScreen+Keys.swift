@@ -21,6 +21,7 @@ extension ChatScreen {
         case .reporting(let panel): return press(key, in: panel)
         case .attaching(let panel): return press(key, in: panel)
         case .saving(let panel): return press(key, in: panel)
+        case .scheduling(let panel): return press(key, in: panel)
         case .help:
             leavePanel()
             return []
@@ -42,6 +43,7 @@ extension ChatScreen {
         case .control("o"): focus = .settings(SettingsPanel())
         case .control("r"): return [.reconnect]
         case .control("t"): openAttaching()
+        case .control("s"): return openSchedule()
         case .help: focus = .help
         case .click(let column, let row): return click(column, row)
         case .wheel(let up) where isTimelineShown: return scroll(by: up ? -3 : 3)

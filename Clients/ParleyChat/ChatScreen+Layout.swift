@@ -24,7 +24,8 @@ extension ChatScreen {
 
     var isPanelShown: Bool {
         switch focus {
-        case .search, .beginning, .joining, .help, .details, .settings, .revisions, .reporting, .attaching, .saving:
+        case .search, .beginning, .joining, .help, .details, .settings, .revisions, .reporting, .attaching, .saving,
+            .scheduling:
             true
         case .list, .composer, .messages, .tapback, .deletion: false
         }

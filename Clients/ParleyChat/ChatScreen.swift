@@ -20,6 +20,7 @@ struct ChatScreen {
         case reporting(ReportPanel)
         case attaching(AttachPanel)
         case saving(SavePanel)
+        case scheduling(SchedulePanel)
     }
 
     let user: UserID
@@ -120,6 +121,9 @@ struct ChatScreen {
                 break
             }
             return show(message.id)
+        case .scheduled(let id, let messages): take(messages, in: id)
+        case .scheduledChanged(let changed):
+            if case .scheduling(let panel) = focus, changed.contains(panel.talk) { return [.loadScheduled] }
         case .settings(let settings): self.settings = settings
         case .blocked(let users): blocked = users
         case .names(let names): take(names)

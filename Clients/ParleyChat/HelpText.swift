@@ -3,7 +3,7 @@ package enum HelpText {
     package static let keys = """
         Anywhere     Ctrl-F search   Ctrl-N new conversation   Ctrl-G members and title   Ctrl-O settings
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
-                     Ctrl-T send a file   Ctrl-P what is pinned
+                     Ctrl-T send a file   Ctrl-P what is pinned    Ctrl-S send what is written at a time, and what waits
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
                      p pin (▴), m mute (∅), a archive, u mark as unread (●),
                      b block the other of a direct conversation (⊘), each again: not any more,

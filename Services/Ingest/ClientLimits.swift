@@ -55,6 +55,8 @@ struct ClientLimits: Sendable {
         buffer.append(key: "conversationsPerUser", json: conversationsPerUser)
         buffer.append(key: "pinnedConversations", json: ContractLimits.pinnedConversations)
         buffer.append(key: "draftsPerUser", json: ContractLimits.draftsPerUser)
+        buffer.append(key: "scheduledPerUser", json: ContractLimits.scheduledPerUser)
+        buffer.append(key: "scheduledAheadSeconds", json: ContractLimits.scheduledAhead.components.seconds)
         buffer.append(key: "blockedUsers", json: ContractLimits.blockedUsers)
         buffer.append(key: "devicesPerUser", json: ContractLimits.devicesPerUser)
         buffer.append(key: "waitingRequests", json: ContractLimits.waitingRequests)

@@ -214,6 +214,7 @@ final class IngestService: HTTPHandler {
         case .resolveReport:
             try resolve(try route.report(), in: try route.conversation(), request.body, user, exchange)
         case .search: try search(query, user, exchange)
+        case .scheduled: try scheduled(query, user, exchange)
         case .unreadTotal: unreadTotal(user, exchange)
         case .devices: try devices(request, user, exchange)
         case .endDevice: try end(.only(try route.device()), of: user, exchange)
@@ -250,7 +251,8 @@ final class IngestService: HTTPHandler {
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
             .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread,
-            .unmarkUnread, .putDraft, .removeDraft, .acceptRequest, .declineRequest, .putPermissions, .putLifetime,
+            .unmarkUnread, .putDraft, .removeDraft, .schedule, .cancelScheduled, .acceptRequest, .declineRequest,
+            .putPermissions, .putLifetime,
             .liftBan, .revokeInvitation, .declineJoinRequest:
             try write(request, route, query, user, exchange)
         }

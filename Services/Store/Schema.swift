@@ -57,6 +57,7 @@ enum Schema {
                 Migration(38, "index of mentions", sql: PackageResources._0038_mentions_index_sql),
                 Migration(39, "audit log", sql: PackageResources._0039_audit_log_sql),
                 Migration(40, "sealed messages", sql: PackageResources._0040_sealed_messages_sql),
+                Migration(41, "scheduled messages", sql: PackageResources._0041_scheduled_messages_sql),
             ], publishing: Publications.store)
     }
 }

@@ -26,6 +26,7 @@ final class StoreService {
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
     let lifetimes: Lifetimes
+    let scheduled: ScheduledSending
     let clock: ChangeClock
     private let bus: Bus
 
@@ -42,14 +43,16 @@ final class StoreService {
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
         lifetimes = Lifetimes(bus: bus, slots: slots, connection: queries.connection, log: log)
+        scheduled = ScheduledSending(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
             erasures: erasures, revocations: revocations, releases: releases, profiles: profiles,
-            lifetimes: lifetimes)
+            lifetimes: lifetimes, scheduled: scheduled)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         outcomes.again = { [unowned writer] in writer.add($0) }
         writer.answersAttachments = configuration.answersAttachments
+        scheduled.answersAttachments = configuration.answersAttachments
         backgroundWriter = Writer(
             writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
             log: log)
@@ -94,6 +97,7 @@ final class StoreService {
     func finish() async {
         erasures.stop()
         lifetimes.stop()
+        scheduled.stop()
         bus.onFrame = { _ in }
         while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
@@ -182,6 +186,18 @@ final class StoreService {
         }
         metrics.counter("parley_store_messages_expired_total", "Messages deleted because their time was over") {
             [lifetimes] in Double(lifetimes.expired)
+        }
+        metrics.counter("parley_store_scheduled_sent_total", "Scheduled messages that were sent at their time") {
+            [scheduled] in Double(scheduled.sent)
+        }
+        metrics.counter(
+            "parley_store_scheduled_failed_total", "Scheduled messages that might not be sent at their time"
+        ) {
+            [scheduled] in Double(scheduled.failed)
+        }
+        metrics.gauge("parley_store_scheduled_lag_seconds", "How long the scheduled message that waits longest is due")
+        {
+            [scheduled] in Double(scheduled.lag) / 1000
         }
         metrics.gauge(
             "parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of"

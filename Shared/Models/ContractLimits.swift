@@ -85,6 +85,8 @@ public enum ContractLimits {
     public static let pinnedConversations = 100
     /// The conversations in which one user may have a draft.
     public static let draftsPerUser = 100
+    /// The messages that one user may have scheduled, with those that could not be sent.
+    public static let scheduledPerUser = 100
     /// The users that one user may block.
     public static let blockedUsers = 1_000
     /// The requests of direct conversations that a user is shown and told of, and as many of groups.
@@ -110,6 +112,11 @@ public enum ContractLimits {
     /// How long messages that disappear stay. The shortest also says how often a store looks at a conversation without any.
     public static let messageLifetime = Duration.seconds(60)...Duration.seconds(366 * 24 * 3600)
 
+    /// How far ahead a message may be scheduled.
+    public static let scheduledAhead = Duration.seconds(366 * 24 * 3600)
+    /// How long ago the time of a message may be that is scheduled, which is then sent at once: a client's clock is behind.
+    public static let scheduledBehind = Duration.seconds(10 * 60)
+
     // MARK: Pages
 
     /// The size at which any page ends, even with fewer items than its limit.
@@ -119,6 +126,7 @@ public enum ContractLimits {
     public static let messagesPerPage: Int64 = 200
     public static let mentionsPerPage: Int64 = 100
     public static let changesPerPage: Int64 = 1_000
+    public static let scheduledPerPage: Int64 = 100
     public static let pagesPerDigest: Int64 = 20
     public static let resultsPerPage: Int64 = 100
     public static let reportsPerPage: Int64 = 50

@@ -57,11 +57,11 @@ extension StoreRequestKind: RequestKind {
             [.ingest]
         case .readMoved: [.receipt]
         case .noteDevice: [.fanout]
-        case .eraseStep, .expireMessages: [.store]
+        case .eraseStep, .expireMessages, .sendScheduled: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages, .mentions, .writtenMessages,
+            .pinnedMessages, .mentions, .scheduled, .writtenMessages,
             .exportedConversations, .exportHead, .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]

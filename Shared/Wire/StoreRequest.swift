@@ -24,6 +24,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case recordAct = 18
     case endAct = 19
     case sendSealed = 20
+    case sendScheduled = 21
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -51,6 +52,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case pinnedMessages = 95
     case joinRequests = 97
     case mentions = 101
+    case scheduled = 102
 
     // A query of ingest.
     case writtenMessages = 104

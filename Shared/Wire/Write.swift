@@ -77,6 +77,11 @@ public struct Write: WireCodable, Hashable {
         /// 200 with the report, for administrators, of whom the actor is one. Fields: see `ReportResolution`.
         case resolveReport(ReportResolution)
 
+        /// 204. Fields: see `NewScheduled`.
+        case schedule(NewScheduled)
+        /// 204. Fields: message 16.
+        case cancelScheduled(MessageID)
+
         /// 204. Fields: the message that it replies to 16 (zero: none) · text to the end (empty: no draft).
         case draft(String, replyTo: MessageID?)
 
@@ -112,6 +117,8 @@ public struct Write: WireCodable, Hashable {
             case .unpinMessage: 26
             case .setLifetime: 27
             case .declineJoinRequest: 29
+            case .schedule: 33
+            case .cancelScheduled: 34
             }
         }
     }
@@ -166,6 +173,8 @@ extension Write.Action: WireCodable {
             case 29: .declineJoinRequest(try reader.user())
             case 30: .createInvitation(try NewInvitation(from: &reader).needingApproval())
             case 31: .editSealed(try reader.message(), reader.rest())
+            case 33: .schedule(try NewScheduled(from: &reader))
+            case 34: .cancelScheduled(try reader.message())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -177,7 +186,7 @@ extension Write.Action: WireCodable {
             buffer.append(message)
             buffer.append(utf8: text)
         case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message), .pinMessage(let message),
-            .unpinMessage(let message):
+            .unpinMessage(let message), .cancelScheduled(let message):
             buffer.append(message)
         case .setTapback(let message, let kind):
             buffer.append(message)
@@ -197,6 +206,7 @@ extension Write.Action: WireCodable {
         case .setPermissions(let permissions): buffer.append(permissions.number)
         case .setLifetime(let seconds): buffer.append(bigEndian: seconds)
         case .mark(let mark): mark.write(to: &buffer)
+        case .schedule(let message): message.write(to: &buffer)
         case .createInvitation(let invitation): invitation.write(to: &buffer)
         case .revokeInvitation(let invitation): buffer.append(invitation)
         case .join(let secret): buffer.append(bigEndian: secret)

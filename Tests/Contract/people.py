@@ -4,6 +4,7 @@ import json
 import time
 import uuid
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -17,6 +18,11 @@ def new_id() -> str:
     number = int(time.time() * 1000) << 80 | uuid.uuid4().int & ((1 << 80) - 1)
     number = number & ~(0xF << 76) | 7 << 76
     return str(uuid.UUID(int=number & ~(0b11 << 62) | 0b10 << 62))
+
+
+def soon(seconds: float = 3600) -> str:
+    """A time from now."""
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
 
 
 class Person:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from people import Person, new_id
+from people import Person, new_id, soon
 from test_users import erase
 from test_writes import problem
 
@@ -122,7 +122,14 @@ def test_what_an_administrator_sends_for_users_is_in_it_where_that_is_asked_for(
         body = {"id": new_id(), "text": "Words of hers"}
         acting(other, anna, "POST", f"/v1/conversations/{group}/messages", body, 201)
         acting(other, anna, "GET", f"/v1/conversations/{group}/messages", status=200)
-    assert told(backend) == [("sendMessage", anna.name, group, None, None, 201)]
+        body, scheduled = {"at": soon(), "text": "Words for later"}, new_id()
+        acting(other, anna, "PUT", f"/v1/conversations/{group}/scheduled/{scheduled}", body, 204)
+        acting(other, anna, "DELETE", f"/v1/conversations/{group}/scheduled/{scheduled}", status=204)
+    assert told(backend) == [
+        ("sendMessage", anna.name, group, None, None, 201),
+        ("scheduleMessage", anna.name, group, scheduled, None, 204),
+        ("cancelScheduledMessage", anna.name, group, scheduled, None, 204),
+    ]
     assert "Words" not in json.dumps(acts(backend))
 
 

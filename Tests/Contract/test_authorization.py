@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from contract import DOCUMENT, METHODS, server_of
 from files import TUS, Uploader, picture
-from people import Person, new_id, open_socket
+from people import Person, new_id, open_socket, soon
 from tokens import sign
 
 TABLE = Path(__file__).with_name("authorization.txt")
@@ -199,6 +199,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "POST /v1/conversations/{conversationId}/receipts": {"json": {"readSeq": 1}},
         "PUT /v1/conversations/{conversationId}/settings": {"json": {"readReceipts": True}},
         "PUT /v1/conversations/{conversationId}/draft": {"json": {"text": "Hel"}},
+        "PUT /v1/conversations/{conversationId}/scheduled/{messageId}": {"json": {"at": soon(), "text": "Later"}},
         "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback": {"json": {"kind": "love"}},
         "PATCH /v1/conversations/{conversationId}/messages/{messageId}": {"json": {"text": "Hello!"}},
         "DELETE /v1/conversations/{conversationId}/messages/{messageId}": {
@@ -206,6 +207,8 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         },
     }.get(f"{method} {path}", {})
     values = {"conversationId": scene.conversation, "messageId": scene.message["id"], "userId": user}
+    if "scheduled" in path:
+        values["messageId"] = new_id()
     if "invitation" in path:
         values |= {"invitationId": scene.invited()["id"], "code": scene.invited()["code"]}
     if "reportId" in path:
@@ -242,6 +245,7 @@ def test_a_call_does_for_everybody_what_the_table_says(system, callers, name):
 # MARK: Suspensions
 
 TO_OTHERS = {
+    "PUT /v1/conversations/{conversationId}/scheduled/{messageId}",
     "POST /v1/conversations",
     "PUT /v1/profile",
     "POST /v1/invitations/{code}",

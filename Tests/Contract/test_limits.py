@@ -10,7 +10,7 @@ import pytest
 
 from contract import DOCUMENT
 from judged import PATIENCE
-from people import Person, new_id, open_socket
+from people import Person, new_id, open_socket, soon
 
 SHARES = {
     "sessionsPerUser", "framesPerSecond", "frameBurst", "receiptsPerSecond",
@@ -163,6 +163,28 @@ def test_drafts(new_person, limits):
     assert writer.http.put(paths[0], json={"text": "Hello"}).status_code == 204, "to go on writing takes no place"
     assert writer.http.put(paths[0], json={"text": ""}).status_code == 204
     assert writer.http.put(paths[-1], json={"text": "Hel"}).status_code == 204
+
+
+@beyond("scheduledPerUser")
+def test_scheduled_messages(new_person, limits):
+    writer = new_person("writer")
+    group = writer.group()
+    paths = [f"/v1/conversations/{group}/scheduled/{new_id()}" for _ in range(limits["scheduledPerUser"] + 1)]
+    answers = [writer.http.put(path, json={"at": soon(), "text": "Later"}) for path in paths]
+    assert [answer.status_code for answer in answers] == [204] * limits["scheduledPerUser"] + [409]
+    assert answers[-1].json()["detail"].startswith("messageId: ")
+    assert writer.http.put(paths[0], json={"at": soon(), "text": "Later"}).status_code == 204, "in place of itself"
+    assert writer.http.delete(paths[0]).status_code == 204
+    assert writer.http.put(paths[-1], json={"at": soon(), "text": "Later"}).status_code == 204
+
+
+@beyond("scheduledAheadSeconds")
+def test_how_far_ahead_a_message_is_scheduled(anna, group, limits):
+    path = f"/v1/conversations/{group}/scheduled/{new_id()}"
+    for seconds, status in ((limits["scheduledAheadSeconds"] - 60, 204), (limits["scheduledAheadSeconds"] + 60, 400)):
+        answer = anna.http.put(path, json={"at": soon(seconds), "text": "Later"})
+        assert answer.status_code == status, answer.text
+    assert answer.json()["detail"].startswith("at: ")
 
 
 @beyond("titleCharacters")

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from people import new_id
+from people import new_id, soon
 
 UNKNOWN = "0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"
 CLASSIC = ["love", "like", "dislike", "laugh", "emphasize", "question"]
@@ -100,12 +100,14 @@ def writes(group, message, member):
         "removeTapback": ("DELETE", f"{message}/tapback", None, 204),
         "pinMessage": ("PUT", f"{message}/pin", None, 200),
         "unpinMessage": ("DELETE", f"{message}/pin", None, 204),
+        "schedule": ("PUT", f"{conversation}/scheduled/{UNKNOWN}", {"at": soon(), "text": "Later"}, 204),
+        "cancelScheduled": ("DELETE", f"{conversation}/scheduled/{UNKNOWN}", None, 204),
         "putSettings": ("PUT", f"{conversation}/settings", {"readReceipts": False}, 200),
     }
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "putSettings"]
+WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "schedule", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -134,7 +136,10 @@ def test_who_never_was_in_it_finds_nothing_and_who_left_may_not(anna, ben, stran
     method, path, body, _ = writes(group, message, "dora")[name]
     assert problem(write(stranger, method, path, body)) == (404, "notFound")
     remove_member(anna, group, ben)
-    assert problem(write(ben, method, path, body)) == (403, "forbidden")
+    if name == "cancelScheduled":
+        assert write(ben, method, path, body).status_code == 204, "what they scheduled before"
+    else:
+        assert problem(write(ben, method, path, body)) == (403, "forbidden")
     assert len(feed(anna, group)) == 3
 
 
@@ -207,6 +212,11 @@ WRONG_BODIES = {
         "kind",
         [{}, {"kind": None}, {"kind": ""}, {"kind": "heart"}, {"kind": "Love"}, {"kind": "1"}, {"kind": "#"}]
         + [{"kind": "a"}, {"kind": "👍👍"}, {"kind": "❤"}, {"kind": "😀 "}, {"kind": "🇩"}, {"kind": 1}],
+    ),
+    "schedule": (
+        "at",
+        [{"text": "x"}]
+        + [{"at": at, "text": "x"} for at in ("soon", 7, "1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z")],
     ),
     "putSettings": ("readReceipts", [{"readReceipts": 1}, {"readReceipts": "no"}, {"readReceipts": []}]),
 }

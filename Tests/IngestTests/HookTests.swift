@@ -379,7 +379,7 @@ private final class Line {
     @Test("messages are shown as the contract names their fields")
     func messages() throws {
         let question = try #require(HookQuestion(.sendMessages, Self.command(2)))
-        #expect(question.count == 2 && !question.isEdit)
+        #expect(question.count == 2 && !question.isWrite)
         let head = #""kind":"message","conversationId":"\#(Self.conversation)""#
         #expect(
             json(question)
@@ -418,7 +418,7 @@ private final class Line {
         #expect(first == Self.command(1))
     }
 
-    @Test("of writes only edits bring a text")
+    @Test("of writes only edits and scheduled messages bring a text")
     func writes() throws {
         func question(_ action: Write.Action) -> HookQuestion? {
             var buffer = ByteBuffer()
@@ -435,6 +435,15 @@ private final class Line {
                 == WrittenMessages([.init(Self.message(0), text: "new \"text\"")], in: Self.conversation, by: anna))
         let sealed = try #require(question(.editSealed(Self.message(0), "c2VhbA==")))
         #expect(json(sealed).hasSuffix(#","sealed":"c2VhbA=="}]"#))
+        let new = NewScheduled(
+            Self.message(0), at: Timestamp(milliseconds: 7), replyTo: Self.message(1), mentions: "*,ben",
+            extra: #"{"n":1.0}"#, text: "later")
+        let scheduled = try #require(question(.schedule(new)))
+        #expect(
+            json(scheduled)
+                == #"[{"kind":"scheduled","conversationId":"\#(Self.conversation)","id":"\#(Self.message(0))","#
+                + #""text":"later","replyTo":"\#(Self.message(1))","mentions":["ben"],"mentionsAll":true,"extra":{"n":1.0}}]"#
+        )
         #expect(question(.unlist) == nil)
         #expect(HookQuestion(.createConversation, []) == nil)
     }

@@ -332,6 +332,48 @@ import Testing
         #expect(device.deeds().isEmpty && device.shows("one emoji"))
     }
 
+    @Test(
+        "what is written is sent at a time that is written beside it, and what waits is listed, cancelled or sent now")
+    func scheduled() {
+        func waiting(_ number: Int64, _ text: String, failure: ScheduledMessage.Failure? = nil) -> ScheduledMessage {
+            ScheduledMessage(
+                conversationId: talkId(), id: messageId(number), useq: number, at: at(60 * number), text: text,
+                failure: failure)
+        }
+        var device = Device([row(1)])
+        device.type("Nine?")
+        device.press(.control("s"))
+        #expect(device.deeds() == [.loadScheduled])
+        #expect(device.shows("When") && device.shows("Loading…") && device.screen.frame().cursor != nil)
+        device.type("soon")
+        device.press(.enter)
+        #expect(device.deeds().isEmpty && device.shows("Write +90m"))
+        for _ in 0..<4 { device.press(.backspace) }
+        device.type("+2h")
+        device.press(.enter)
+        #expect(device.deeds() == [.schedule("Nine?", at: at(121), replyTo: nil)])
+        #expect(device.screen.focus == .composer && device.screen.talk?.editor.text == "")
+
+        device.press(.control("s"))
+        let first = waiting(2, "Nine?")
+        let failed = waiting(3, "Ten?", failure: ScheduledMessage.Failure(code: .forbidden, at: at(0)))
+        device.apply(.scheduled(talkId(2), [waiting(4, "elsewhere")]))
+        #expect(!device.shows("elsewhere"))
+        device.apply(.scheduled(talkId(), [first, failed]))
+        #expect(device.shows("14:00") && device.shows("Nine?"))
+        #expect(device.shows("not sent: you might not write here then"))
+        device.effects = []
+        device.press(.text("n"), .down, .text("x"))
+        #expect(device.deeds() == [.sendScheduledNow(first), .cancelScheduled(failed.id)])
+        device.apply(.scheduledChanged([talkId(2)]))
+        device.apply(.scheduledChanged([talkId()]))
+        #expect(device.deeds() == [.loadScheduled])
+        device.apply(.scheduled(talkId(), []))
+        #expect(device.shows("Nothing waits."))
+        device.press(.escape)
+        #expect(device.screen.focus == .composer)
+    }
+
     @Test("a message is pinned and taken down by one key, and what is pinned is listed and gone to")
     func pins() {
         var kept = said(1)
@@ -357,7 +399,7 @@ import Testing
     }
 
     @Test("@ goes to the next message that mentions the user, or says that there is none")
-    func mentions() {
+    func nextMention() {
         var device = Device([row(1, by: ben), row(2, by: anna)])
         device.press(.up, .text("@"))
         #expect(device.deeds() == [.findMention])

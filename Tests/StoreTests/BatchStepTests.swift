@@ -21,7 +21,8 @@ private let actions: [Write.Action] = [
     .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero), .declineJoinRequest(bob),
     .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
     .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
-    .pinMessage(message), .unpinMessage(message),
+    .pinMessage(message), .unpinMessage(message), .cancelScheduled(message),
+    .schedule(NewScheduled(message, at: Timestamp(milliseconds: 0), text: "text")),
 ]
 
 /// A command, and what it locks besides.
@@ -73,6 +74,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(RecordAct(key, by: alice, for: nil, call: "eraseUser", in: nil), "keys"),
         Locked(EndAct(key, status: 204), "keys"),
         Locked(ExpireMessages(in: conversation), "conversation search"),
+        Locked(SendScheduled(of: alice, in: conversation), "users conversation streams:alice"),
         Locked(EraseStep(alice, .leave(conversation)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .content(conversation, after: 0)), "conversation search erasure streams:alice"),
         Locked(EraseStep(alice, .stays(conversation)), "conversation search erasure streams:alice"),
@@ -100,6 +102,13 @@ struct Locked: CustomTestStringConvertible, Sendable {
             ConversationWrite(Write(conversation, by: alice, key: nil, .join(secret: .zero))),
             "users conversation new:alice streams:alice"),
         Locked(.clearHistory(through: 0), " streams:alice"),
+        Locked(
+            ConversationWrite(
+                Write(
+                    conversation, by: alice, key: nil,
+                    .schedule(NewScheduled(message, at: Timestamp(milliseconds: 0), text: "text")))),
+            "users conversation streams:alice"),
+        Locked(.cancelScheduled(message), " streams:alice"),
         Locked(.putSettings(readReceipts: .no), " streams:alice"), Locked(.unlist, " streams:alice"),
         Locked(.mark(.pinned(order: 0)), " streams:alice"), Locked(.draft("text", replyTo: nil), " streams:alice"),
         Locked(

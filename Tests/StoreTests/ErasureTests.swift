@@ -73,6 +73,7 @@ struct ErasureTests {
                 Write.Action.edit(own.id, text: "second words"), .setTapback(own.id, "like"),
                 .setTapback(other.id, "love"), .hide(reply.id), .mark(.pinned(order: 1)),
                 .draft("third words", replyTo: own.id),
+                .schedule(.later(text: "later words")),
             ] {
                 _ = await store.write(action, by: "bob", in: conversation, key: .random)
             }
@@ -96,7 +97,7 @@ struct ErasureTests {
             let counts = try await erased(store)
             #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 3 && counts["hidden"] == 1)
-            #expect(counts["receipts"] == 1 && counts["outcomes"] == 7)
+            #expect(counts["receipts"] == 1 && counts["outcomes"] == 8)
             #expect(try rows(of: "bob", in: store).isEmpty)
             for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id", "invitations WHERE creator_id"] {
                 #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)

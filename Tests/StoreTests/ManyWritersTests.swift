@@ -152,7 +152,7 @@ struct ManyWritersTests {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<27, using: &random) {
+        switch Int.random(in: 0..<29, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -203,6 +203,10 @@ struct ManyWritersTests {
         case 25:
             let act = RecordAct(.random, by: user, for: other, call: "deleteMessage", in: conversation)
             return command(.recordAct, in: .ofAuditLog, act)
+        case 26:
+            let scheduled = NewScheduled(target, at: Timestamp(milliseconds: 0), text: "later")
+            return write(Bool.random(using: &random) ? .schedule(scheduled) : .cancelScheduled(target), by: user)
+        case 27: return command(.sendScheduled, in: conversation.slot, SendScheduled(of: user, in: conversation))
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }

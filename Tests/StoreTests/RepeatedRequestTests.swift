@@ -87,6 +87,7 @@ struct RepeatedRequestTests {
             Case(
                 .write, in: conversation.slot, Write(conversation, by: name(actor), key: nil, action), behind: behind)
         }
+        let later = NewScheduled.later(), waiting = NewScheduled.later()
         let lone = MessageID(.random), several = [MessageID(.random), MessageID(.random)]
         let other = MessageID(.random), fresh = ConversationID(.random), direct = ConversationID(.random)
         let imported = ConversationID(.random)
@@ -106,6 +107,9 @@ struct RepeatedRequestTests {
             once(.unpinMessage(message)) { await write(.pinMessage(message), by: "bob") },
             once(.putMember(name("dave"), nil)) { await write(.removeMember(name("dave"))) },
             once(.mark(.pinned(order: 1)), by: "bob") { await write(.mark(.pinned(order: nil)), by: "bob") },
+            once(.schedule(later), by: "bob") { await write(.cancelScheduled(later.id), by: "bob") },
+            once(.cancelScheduled(waiting.id), by: "bob") { await write(.schedule(waiting), by: "bob") },
+            Case(.sendScheduled, in: conversation.slot, SendScheduled(of: name("bob"), in: conversation)),
             once(.draft("first", replyTo: nil), by: "bob") { await write(.draft("second", replyTo: nil), by: "bob") },
             once(.block(name("erin"), true), by: "bob") { await write(.block(name("erin"), false), by: "bob") },
             // dave has left. Then he returns and leaves again.
@@ -262,7 +266,7 @@ struct RepeatedRequestTests {
             "inbox", "user_streams", "user_changes", "user_settings", "conversation_settings", "outcomes",
             "recent_outcomes", "profiles", "blocks", "shadows", "shadow_listings", "requests", "revocations", "imports",
             "devices", "device_revocations", "suspensions", "import_stays", "import_events", "bans", "invitations",
-            "join_requests",
+            "join_requests", "scheduled",
             "reports", "acts",
         ]
         return try tables.map { table in

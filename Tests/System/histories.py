@@ -6,6 +6,7 @@ import base64
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from client import Session, User, eventually, new_id
@@ -193,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 3), (self.expire, 1),
+            (self.limit_lifetime, 3), (self.expire, 1), (self.schedule, 4),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -244,6 +245,40 @@ class History:
             return
         assert answer.status == 201, answer
         await self.sent(conversation, actor, body, answer.body)
+
+    async def schedule(self, conversation: Conversation, actor: User):
+        """Nobody else knows of it before its time. That comes here, unless it is cancelled."""
+        id, parent = new_id(), self.some_message(conversation) if self.random.random() < 0.3 else None
+        mentions = [user.name for user in self.random.sample(self.people, self.random.choice((0, 0, 1, 2)))]
+        body = {"text": self.text(), "mentions": mentions} | ({"replyTo": parent.id} if parent else {})
+        if self.random.random() < 0.2:
+            body["mentionsAll"] = True
+        if self.random.random() < 0.2:
+            body["extra"] = self.random.choice(({}, {"label": self.words(), "n": [1, None]}))
+        at = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        path = f"/scheduled/{id}"
+        await self.keyed(actor, conversation, "PUT", path, body | {"at": at}, None)
+        await self.told(actor, "scheduled", conversation, messageId=id)
+        frame = self.private[actor.name][-1]
+        frame["scheduled"] = body | {"conversationId": conversation.id, "id": id, "useq": frame["useq"], "at": at}
+        for user in (actor, self.random.choice(self.members(conversation))):
+            listed = (await user.get("/v1/scheduled"))["scheduled"]
+            assert listed == ([frame["scheduled"]] if user is actor else []), listed
+        if self.random.random() < 0.3:
+            await self.keyed(actor, conversation, "DELETE", path, None, None)
+            return await self.told(actor, "scheduled", conversation, messageId=id)
+        is_wrong = parent is not None and not self.may_reply(conversation, actor, parent)
+        may_mention = not body.get("mentionsAll") or conversation.world.may_mention_all(actor.name)
+        await self.sql(f"UPDATE store.scheduled SET at = '2020-01-01T00:00:00Z' WHERE message_id = '{id}'")
+        await self.told(actor, "scheduled", conversation, messageId=id)
+        if is_wrong or not may_mention or not conversation.world.may(actor.name, "write"):
+            kept, frame = frame["scheduled"], self.private[actor.name][-1]
+            failure = {"code": "notReplyable" if is_wrong else "forbidden", "at": frame["at"]}
+            frame["scheduled"] = kept | {"useq": frame["useq"], "at": "2020-01-01T00:00:00.000Z", "failure": failure}
+            await self.keyed(actor, conversation, "DELETE", path, None, None)
+            return await self.told(actor, "scheduled", conversation, messageId=id)
+        shown = await actor.get(f"{conversation.path}/messages/{id}")
+        await self.sent(conversation, actor, body | {"id": id}, shown)
 
     # Files
 

@@ -126,6 +126,26 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000aaaa"
     ),
     (
+        // Without a text, too.
+        Write(
+            conversation, by: bob, key: nil,
+            .schedule(
+                NewScheduled(
+                    message, at: Timestamp(milliseconds: 7), replyTo: message, mentions: "*,bob", extra: "{}", text: "")
+            )),
+        "018900000000700080000000000000c5" + "03626f62" + "00000000000000000000000000000000" + "21"
+            + "0189000000007000800000000000aaaa" + "0000000000000007" + "0189000000007000800000000000aaaa"
+            + "000000052a2c626f62" + "000000027b7d"
+    ),
+    (
+        SendScheduled(of: bob, in: conversation, answersAttachments: true),
+        "018900000000700080000000000000c5" + "03626f62" + "01"
+    ),
+    (
+        ScheduledQuery(bob, in: conversation, after: 7, limit: 3),
+        "03626f62" + "018900000000700080000000000000c5" + "0000000000000007" + "0003"
+    ),
+    (
         AfterUserQuery(MessageQuery(head, message: message), after: "bob", limit: 3),
         "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "03626f62" + "0003"
     ),
@@ -764,6 +784,13 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
             .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
             .pinMessage(message), .unpinMessage(message), .declineJoinRequest(bob), .editSealed(message, "c2VhbA=="),
+            .cancelScheduled(message),
+            .schedule(NewScheduled(message, at: Timestamp(milliseconds: 7), text: "té")),
+            .schedule(
+                NewScheduled(
+                    message, at: Timestamp(milliseconds: 0), replyTo: message, mentions: "*", extra: #"{"a":1}"#,
+                    text: "té")
+            ),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: .zero, needsApproval: true)),
         ]
         for action in actions {

@@ -28,6 +28,7 @@ import Wire
             recordAct             ingest
             endAct                ingest
             sendSealed            ingest
+            sendScheduled                         store
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -53,6 +54,7 @@ import Wire
             pinnedMessages        ingest
             joinRequests          ingest
             mentions              ingest
+            scheduled             ingest
             writtenMessages       ingest
             suspension            ingest
             reports               ingest

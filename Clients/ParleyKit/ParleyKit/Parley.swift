@@ -145,6 +145,24 @@ public final class Parley: Sendable {
         }
     }
 
+    /// What the user has scheduled in all conversations, the earliest first, with what could not be sent: asked of the server.
+    public func scheduledMessages() async throws(ParleyError) -> [ScheduledMessage] {
+        try await engine.scheduled(in: nil)
+    }
+
+    /// Conversations in which what the user has scheduled has changed, on whatever device, or was sent: `scheduledMessages()`, of this
+    /// or a `Talk`, has it.
+    public var scheduledChanged: Updates<[ConversationID]> {
+        Updates { [observation] in
+            let signal = observation.hub.signal { topic in if case .scheduled = topic { true } else { false } }
+            let observer = Observer<[ConversationID]>(signal: signal, in: observation) { _, topics in
+                let changed = topics.compactMap { topic in if case .scheduled(let id) = topic { id } else { nil } }
+                return changed.isEmpty ? nil : changed
+            }
+            return { await observer.next() }
+        }
+    }
+
     // MARK: Requests
 
     /// The conversations that people whom the user does not know brought them into, and that the user has not decided about, the

@@ -265,6 +265,43 @@ public struct Talk: Sendable, Identifiable {
     /// Sees nothing more of it. Nobody is told, and no stranger asks again by adding the user again.
     public func decline() async throws(ParleyError) { try await engine.write(.decline, in: id) }
 
+    // MARK: Scheduled messages. Of the user alone, on all devices; the server is asked, so there has to be a connection.
+
+    /// Has the server send a message at a time, whatever devices are on then. It is a message like any other from then on.
+    ///
+    /// - Parameters:
+    ///   - id: of what was scheduled before and is changed; nil: another message.
+    ///   - at: nil: now.
+    /// - Returns: the id of the message that it becomes.
+    @discardableResult
+    public func schedule(
+        _ text: String, at time: Timestamp?, replyTo parent: MessageID? = nil, mentions: [UserID] = [],
+        mentionsAll: Bool = false, extra: [String: JSONValue]? = nil, id: MessageID? = nil
+    ) async throws(ParleyError) -> MessageID {
+        let new = RequestBody.NewScheduledMessage(
+            at: time, text: text, replyTo: parent, mentions: mentions.isEmpty ? nil : mentions,
+            mentionsAll: mentionsAll ? true : nil, extra: extra)
+        return try await engine.schedule(new, id, in: self.id)
+    }
+
+    /// Sends now what is scheduled, or what could not be sent at its time.
+    public func sendNow(_ message: ScheduledMessage) async throws(ParleyError) {
+        try await schedule(
+            message.text, at: nil, replyTo: message.replyTo, mentions: message.mentions,
+            mentionsAll: message.mentionsAll == true, extra: message.extra, id: message.id)
+    }
+
+    /// Has it not sent. The problem `conflict`: it was.
+    public func cancelScheduled(_ message: MessageID) async throws(ParleyError) {
+        try await engine.cancelScheduled(message, in: id)
+    }
+
+    /// What the user has scheduled here, the earliest first, with what could not be sent. `Parley.scheduledChanged` says when to ask
+    /// again.
+    public func scheduledMessages() async throws(ParleyError) -> [ScheduledMessage] {
+        try await engine.scheduled(in: id)
+    }
+
     // MARK: The draft
 
     /// What is being written, here or on another of the user's devices. `info` has it, too, and each that follows.

@@ -86,6 +86,7 @@ package struct ScriptedServer: Sendable {
         var removed: Set<ConversationID> = []
         var marks: [ConversationID: Marks] = [:]
         var drafts: [ConversationID: KeptDraft] = [:]
+        var scheduled: [ConversationID: [MessageID: ScheduledMessage]] = [:]
         /// Every text that was ever in one of these.
         package var everDrafted: Set<String> = []
         var settings = Settings(readReceipts: true, presence: true)
@@ -1120,6 +1121,60 @@ extension ScriptedServer {
 // MARK: What somebody asks once
 
 extension ScriptedServer {
+    private mutating func schedule(
+        _ message: MessageID, _ new: RequestBody.NewScheduledMessage, in id: ConversationID, by user: UserID
+    ) -> Result<any Sendable, Problem> {
+        guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
+        guard rooms[id]?.messages[message] == nil else { return .failure(Problem(.conflict, "messageId")) }
+        clock += 1
+        let scheduled = ScheduledMessage(
+            conversationId: id, id: message, useq: (accounts[user]?.useq ?? 0) + 1, at: new.at ?? now, text: new.text,
+            replyTo: new.replyTo, mentions: new.mentions ?? [], mentionsAll: new.mentionsAll, extra: new.extra)
+        accounts[user, default: Account()].scheduled[id, default: [:]][message] = scheduled
+        tell(user, .scheduled, id) {
+            $0.messageId = message
+            $0.scheduled = scheduled
+        }
+        if new.at == nil { come(in: id, of: user) }
+        return .success(NoContent())
+    }
+
+    private mutating func cancelScheduled(
+        _ message: MessageID, in id: ConversationID, by user: UserID
+    ) -> Result<any Sendable, Problem> {
+        guard rooms[id]?.messages[message] == nil else { return .failure(Problem(.conflict, "messageId")) }
+        guard accounts[user]?.scheduled[id]?.removeValue(forKey: message) != nil else { return .success(NoContent()) }
+        tell(user, .scheduled, id) { $0.messageId = message }
+        return .success(NoContent())
+    }
+
+    /// The time has come of all that a user has scheduled in a conversation.
+    package mutating func come(in id: ConversationID, of user: UserID) {
+        let due = accounts[user]?.scheduled[id] ?? [:]
+        for message in due.values.sorted(by: { $0.at < $1.at }) where message.failure == nil {
+            clock += 1
+            guard isMember(user, id) else {
+                var failed = message
+                failed.failure = ScheduledMessage.Failure(code: .forbidden, at: now)
+                failed.useq = accounts[user]!.useq + 1
+                accounts[user]?.scheduled[id]?[message.id] = failed
+                tell(user, .scheduled, id) {
+                    $0.messageId = message.id
+                    $0.scheduled = failed
+                }
+                continue
+            }
+            accounts[user]?.scheduled[id]?[message.id] = nil
+            let row = OutboxRow(
+                key: 0, conversation: id, message: message.id,
+                write: .send(
+                    text: message.text, replyTo: message.replyTo, mentions: message.mentions, sentAt: now,
+                    extra: message.extra, mentionsAll: message.mentionsAll == true), idempotencyKey: .zero, at: now)
+            _ = send(row, in: id, by: user)
+            tell(user, .scheduled, id) { $0.messageId = message.id }
+        }
+    }
+
     package func reports(in id: ConversationID) -> [Reported] { (rooms[id]?.reports.values).map(Array.init) ?? [] }
 
     package func memberIds(of id: ConversationID) -> [UserID] { rooms[id]?.members ?? [] }
@@ -1156,6 +1211,13 @@ extension ScriptedServer {
             guard let next = behind.first else { return .success(MentionPage(messages: [])) }
             let through = behind.count > 1 ? next.seq : nil
             return .success(MentionPage(messages: next.mentions(user) ? [next] : [], through: through))
+        case .scheduled(let id, let after):
+            let all = (accounts[user]?.scheduled ?? [:]).filter { id == nil || $0.key == id }.values.flatMap(\.values)
+            let page = all.filter { $0.useq > after }.sorted { $0.useq < $1.useq }
+            // Short pages, so that there are several.
+            return .success(ScheduledMessages(scheduled: Array(page.prefix(2)), more: page.count > 2))
+        case .schedule(let id, let message, let new, _): return schedule(message, new, in: id, by: user)
+        case .cancelScheduled(let id, let message, _): return cancelScheduled(message, in: id, by: user)
         case .invitations(let id): return invitations(into: id, for: user)
         case .invite(let id, let new): return invite(into: id, new, by: user)
         case .revokeInvitation(let id, let invitation, _):

@@ -3,7 +3,7 @@ import Models
 
 /// Times and days as one place shows them.
 public struct LocalTimes: Sendable {
-    private let calendar: Calendar
+    let calendar: Calendar
 
     /// - Parameter timeZone: nil for the device's.
     public init(timeZone: TimeZone? = nil) {

@@ -118,6 +118,12 @@ extension InquirySubject {
         case .bans(let id, let after):
             HTTPForm(
                 .get, conversationPath(id) + "/bans?limit=1000" + (after.map { "&after=\(encoded($0.name))" } ?? ""))
+        case .scheduled(let id, let after):
+            HTTPForm(.get, "/v1/scheduled?limit=100&after=\(after)" + (id.map { "&conversationId=\($0)" } ?? ""))
+        case .schedule(let id, let message, let new, let key):
+            HTTPForm(.put, conversationPath(id) + "/scheduled/\(message)", new, idempotencyKey: key)
+        case .cancelScheduled(let id, let message, let key):
+            HTTPForm(.delete, conversationPath(id) + "/scheduled/\(message)", idempotencyKey: key)
         case .settings(let id): HTTPForm(.get, conversationPath(id) + "/settings")
         case .digest(let id, let after): SyncCall.digest(id, after: after).form
         case .limits: HTTPForm(.get, "/v1/limits")

@@ -26,6 +26,10 @@ package enum InquirySubject: Hashable, Sendable {
     case bans(ConversationID, after: UserID?)
     case pinned(ConversationID, before: Int64?)
     case mentions(ConversationID, after: Int64)
+    /// In one conversation, or in all.
+    case scheduled(ConversationID?, after: Int64)
+    case schedule(ConversationID, MessageID, RequestBody.NewScheduledMessage, key: UUIDBytes)
+    case cancelScheduled(ConversationID, MessageID, key: UUIDBytes)
     case settings(ConversationID)
     case digest(ConversationID, after: Int64)
     case limits
@@ -81,6 +85,12 @@ extension Inquiry where Response == PinnedMessages {
 extension Inquiry where Response == MentionPage {
     package static func mentions(in conversation: ConversationID, after: Int64) -> Self {
         Self(.mentions(conversation, after: after))
+    }
+}
+
+extension Inquiry where Response == ScheduledMessages {
+    package static func scheduled(in conversation: ConversationID?, after: Int64) -> Self {
+        Self(.scheduled(conversation, after: after))
     }
 }
 
@@ -161,6 +171,14 @@ extension Inquiry where Response == NoContent {
     }
     package static func declineJoinRequest(of user: UserID, in conversation: ConversationID, key: UUIDBytes) -> Self {
         Self(.declineJoinRequest(conversation, user, key: key))
+    }
+    package static func schedule(
+        _ new: RequestBody.NewScheduledMessage, _ id: MessageID, in conversation: ConversationID, key: UUIDBytes
+    ) -> Self {
+        Self(.schedule(conversation, id, new, key: key))
+    }
+    package static func cancelScheduled(_ id: MessageID, in conversation: ConversationID, key: UUIDBytes) -> Self {
+        Self(.cancelScheduled(conversation, id, key: key))
     }
     package static func report(_ new: RequestBody.NewReport) -> Self { Self(.report(new)) }
     package static func endDevice(_ name: String) -> Self { Self(.endDevice(name)) }

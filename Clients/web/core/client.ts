@@ -17,6 +17,7 @@ import type {
   MessageId,
   NewInvitation,
   NewReport,
+  NewScheduledMessage,
   NewSettings,
   Permission,
   Permitted,
@@ -24,6 +25,7 @@ import type {
   Problem,
   ReceiptPage,
   Revision,
+  ScheduledMessage,
   Settings,
   SignedAddress,
   TapbackPage,
@@ -104,6 +106,8 @@ export interface ConversationRow {
   isArchived: boolean;
   /** Another one each time that somebody asks to join by a link of the user. */
   joinRequested?: number;
+  /** Another one each time that what the user has scheduled here has changed. */
+  scheduled?: number;
 }
 
 /** Where a conversation is for its user. A message takes it out of the archive, unless it is muted. */
@@ -379,6 +383,12 @@ export interface ParleyClient {
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
   /** The first message behind what the user has read that mentions them, by name or with everybody. */
   nextMention(id: ConversationId): Promise<Message | undefined>;
+  /** Has the server send a message at a time, in place of what was scheduled under the id. It needs a connection. */
+  schedule(id: ConversationId, message: NewScheduledMessage, messageId?: MessageId): Promise<void>;
+  /** Has it not sent. */
+  cancelScheduled(id: ConversationId, message: MessageId): Promise<void>;
+  /** What the user has scheduled in a conversation, with what could not be sent: the earliest first. */
+  scheduledMessages(id: ConversationId): Promise<ScheduledMessage[]>;
   /** A page of what is pinned, before `pinned.seq` of the last one of the page before. */
   pinnedMessages(id: ConversationId, before?: number): Promise<PinnedMessages>;
   /** Those that are good: for owners and admins all of the group's, for members their own. */

@@ -28,6 +28,7 @@ import type {
   Message,
   NewInvitation,
   Permission,
+  ScheduledMessage,
   Settings,
   UserId,
 } from "./model.ts";
@@ -260,6 +261,18 @@ export class FakeClient implements ParleyClient {
 
   invitations() {
     return this.done<Invitation[]>([]);
+  }
+
+  schedule() {
+    return this.done();
+  }
+
+  cancelScheduled() {
+    return this.done();
+  }
+
+  scheduledMessages() {
+    return this.done<ScheduledMessage[]>([]);
   }
 
   invite(_id: string, invitation: NewInvitation) {

@@ -58,6 +58,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     isMuted: isMuted(marks),
     isArchived: isArchived(marks, lastMessage?.seq ?? 0),
     joinRequested: head.joinRequested,
+    scheduled: head.scheduled,
   };
 }
 

@@ -277,6 +277,32 @@ export interface PrivateChange {
   waiting?: boolean;
 }
 
+/** What a user has scheduled. Nobody else sees it. */
+export interface ScheduledMessage {
+  conversationId: ConversationId;
+  /** Of the message that it becomes. */
+  id: MessageId;
+  useq: number;
+  at: Time;
+  text: string;
+  replyTo?: MessageId;
+  mentions: UserId[];
+  mentionsAll?: boolean;
+  extra?: Record<string, unknown>;
+  /** Why it was not sent at its time. */
+  failure?: { code: string; at: Time };
+}
+
+export interface NewScheduledMessage {
+  /** Null: now. */
+  at: Time | null;
+  text: string;
+  replyTo?: MessageId;
+  mentions?: UserId[];
+  mentionsAll?: boolean;
+  extra?: Record<string, unknown>;
+}
+
 /** What a user is called, as far as the caller may read it. Its picture is not shown: whose host it is learns who looks. */
 export interface Profile {
   userId: UserId;

@@ -18,6 +18,7 @@ import { reportRequest } from "./reports.ts";
 import { resultsOf, searchCopy, shownResults } from "./search.ts";
 import type { SyncEvent } from "./sync/events.ts";
 import { LiveTimeline } from "./timeline-window.ts";
+import { newId } from "./uuid.ts";
 import { Emitter } from "./watched.ts";
 import { Writing } from "./writing.ts";
 
@@ -273,6 +274,20 @@ class Parley extends Writing implements kit.ParleyClient {
       if (page.messages[0]) return page.messages[0];
       after = page.through;
     } while (after);
+  }
+
+  schedule(id: Id, message: model.NewScheduledMessage, messageId: model.MessageId = newId()): Promise<void> {
+    return this.hub.ask({ method: "PUT", path: `${conversationPath(id)}/scheduled/${messageId}`, body: message });
+  }
+
+  cancelScheduled(id: Id, message: model.MessageId): Promise<void> {
+    return this.hub.ask({ method: "DELETE", path: `${conversationPath(id)}/scheduled/${message}` });
+  }
+
+  async scheduledMessages(id: Id): Promise<model.ScheduledMessage[]> {
+    const list = get("/v1/scheduled", { conversationId: id, limit: 100 });
+    const { scheduled } = await this.hub.ask<{ scheduled: model.ScheduledMessage[] }>(list);
+    return scheduled.toSorted((one, other) => one.at < other.at ? -1 : 1);
   }
 
   pinnedMessages(id: Id, before?: number): Promise<model.PinnedMessages> {

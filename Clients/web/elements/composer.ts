@@ -5,6 +5,7 @@ import { ChosenFiles } from "./chosen-files.ts";
 import { Endings, gathered, iconButton, iconOf, make, on, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
 import { canRecord, VoiceRecorder } from "./recorder.ts";
+import { openScheduled } from "./scheduled.ts";
 import { everybody, mentionsIn } from "./text.ts";
 import { previewOf } from "./words.ts";
 
@@ -49,6 +50,7 @@ export class Composer extends HTMLElement {
     class: "icon record",
     hidden: true,
   });
+  #later = iconButton("Scheduled messages", "clock", () => this.#schedule(), { class: "icon attach" });
   #files = new ChosenFiles(() => this.#changed());
   #recorder = new VoiceRecorder((recording) => this.#recorded(recording));
   /** Files are being looked at: what is sent waits for them. */
@@ -82,7 +84,12 @@ export class Composer extends HTMLElement {
       this.#recorder.node,
       this.#line,
     );
-    this.#line.append(this.#attach, this.#picker, make("div.field", this.#field, this.#record, this.#button));
+    this.#line.append(
+      this.#attach,
+      this.#picker,
+      make("div.field", this.#field, this.#record, this.#button),
+      this.#later,
+    );
     on(this.#field, "input", () => this.#typed());
     on(this.#field, "keydown", (event) => this.#pressed(event));
     const turnAway = () => this.#turnAway();
@@ -239,18 +246,8 @@ export class Composer extends HTMLElement {
       return;
     }
     const files = this.#files.files;
-    const options = {
-      replyTo: this.#replyTo ?? undefined,
-      mentions: mentionsIn(text, this.#host.members()),
-      mentionsAll: this.#mayMentionAll() && mentionsIn(text, [everybody]).length > 0,
-      files,
-    };
-    this.#replyTo = null;
-    this.#files.clear();
-    this.#bar.hidden = true;
-    this.#field.value = "";
-    this.#changed();
-    this.#client.sayTyping(this.#id, false);
+    const options = { ...this.#options(text), files };
+    this.#empty();
     try {
       await this.#client.send(this.#id, text, options);
     } catch (error) {
@@ -265,6 +262,36 @@ export class Composer extends HTMLElement {
     this.#keepDraft();
     this.#keepDraft.flush();
     this.#host.sent();
+  }
+
+  #options(text: string) {
+    return {
+      replyTo: this.#replyTo ?? undefined,
+      mentions: mentionsIn(text, this.#host.members()),
+      mentionsAll: this.#mayMentionAll() && mentionsIn(text, [everybody]).length > 0,
+    };
+  }
+
+  #empty(): void {
+    this.#replyTo = null;
+    this.#files.clear();
+    this.#bar.hidden = true;
+    this.#field.value = "";
+    this.#changed();
+    this.#client.sayTyping(this.#id, false);
+  }
+
+  /** Shows what waits for its time, and chooses one for what is written. Files are sent at once only. */
+  #schedule(): void {
+    const text = this.#field.value.trim();
+    const isSendable = text && !this.#button.disabled && !this.#editing && this.#files.isEmpty;
+    const send = async (at: string) => {
+      await this.#client.schedule(this.#id, { at, text, ...this.#options(text) });
+      this.#empty();
+      this.#keepDraft();
+      this.#keepDraft.flush();
+    };
+    openScheduled(this.parentElement!, this.#client, this.#id, isSendable ? send : undefined);
   }
 
   // Drafts.

@@ -15,15 +15,16 @@ extension Call {
             .putLifetime, .liftBan, .createInvitation, .revokeInvitation, .join, .declineJoinRequest, .block, .unblock,
             .acceptRequest, .declineRequest, .putProfile, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread, .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .createReport,
-            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage:
+            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage,
+            .cancelScheduled:
             .always
         // They change nothing, and take conversations out of the deployment.
         case .exportConversation, .exportUser: .always
-        case .send, .sendBatch, .receipts: .ifSendsAre
+        case .send, .sendBatch, .schedule, .receipts: .ifSendsAre
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .suspension, .reports, .report, .acts, .devices, .revisions,
-            .tapbacks, .messageReceipts, .pinnedMessages, .mentions:
+            .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .scheduled:
             .never
         }
     }

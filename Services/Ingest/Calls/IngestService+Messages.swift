@@ -55,6 +55,15 @@ extension IngestService {
         forward(.mentions, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
+    func scheduled(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
+        let query = ScheduledQuery(
+            user, in: try parameters.conversation(),
+            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            limit: try parameters.limit(50, atMost: ContractLimits.scheduledPerPage))
+        let weight = try pay(exchange, items: Int(query.limit))
+        forward(.scheduled, in: user.slot, weight: weight, exchange) { query.write(to: &$0) }
+    }
+
     func message(
         _ message: MessageID, in conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {

@@ -37,6 +37,8 @@ extension IngestService {
         case .unpinMessage: .unpinMessage(try route.message())
         case .putDraft: try DraftFields(body).checked(limits)
         case .removeDraft: .draft("", replyTo: nil)
+        case .schedule: try ScheduleFields(body).checked(try route.chosenMessage(), limits)
+        case .cancelScheduled: .cancelScheduled(try route.chosenMessage())
         case .acceptRequest: .acceptRequest
         case .declineRequest: .declineRequest
         case .putPermissions: .setPermissions(try PermissionFields(body).permissions)

@@ -3,7 +3,7 @@ extension Call {
     /// conversation that others read as the user's words.
     var asksApplication: Bool {
         switch self {
-        case .send, .sendBatch, .edit: true
+        case .send, .sendBatch, .edit, .schedule: true
         // Of administrators, who are not asked about.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
             .importRecords, .dropImport, .exportConversation, .exportUser, .acts:
@@ -11,7 +11,9 @@ extension Call {
         // Titles, names and the like, which are no messages.
         case .createConversation, .rename, .createInvitation, .putProfile, .createReport: false
         // A draft is its writer's alone. A message that is pinned was asked about.
-        case .putDraft, .removeDraft, .pinMessage, .unpinMessage, .setTapback, .removeTapback, .delete: false
+        case .putDraft, .removeDraft, .cancelScheduled, .pinMessage, .unpinMessage, .setTapback, .removeTapback,
+            .delete:
+            false
         case .unlist, .putMember, .removeMember, .clearHistory, .putPermissions, .putLifetime, .liftBan,
             .revokeInvitation, .join, .declineJoinRequest, .block, .unblock, .acceptRequest, .declineRequest, .mute,
             .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread, .putSettings,
@@ -20,7 +22,7 @@ extension Call {
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .devices, .revisions, .tapbacks, .messageReceipts,
-            .pinnedMessages, .mentions:
+            .pinnedMessages, .mentions, .scheduled:
             false
         }
     }

@@ -3,13 +3,37 @@ import JSON
 import Models
 import Wire
 
-/// What the application is asked about: the messages, or the edit, of one command for a store, which is kept until the answer.
+/// What the application is asked about: the messages, or the edit or scheduled message, of one command for a store, which is kept until the answer.
 ///
 /// It is made from the command itself, so that what is asked about is what would be stored.
 struct HookQuestion {
     private enum Content {
         case messages(NewMessage.Parts)
-        case edit
+        case write
+    }
+
+    /// An edit, or a message that is to be sent at its time.
+    private struct Written {
+        let write: Write
+        let message: MessageID
+        let text: String
+        var isSealed = false
+        var scheduled: NewScheduled?
+
+        init?(_ command: [UInt8]) {
+            let write = command.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                return try? Write(from: &reader)
+            }
+            guard let write else { return nil }
+            self.write = write
+            switch write.action {
+            case .edit(let message, let text): (self.message, self.text) = (message, text)
+            case .editSealed(let message, let sealed): (self.message, text, isSealed) = (message, sealed, true)
+            case .schedule(let new): (message, text, scheduled) = (new.id, new.text, new)
+            default: return nil
+            }
+        }
     }
 
     let command: [UInt8]
@@ -23,28 +47,45 @@ struct HookQuestion {
             content = .messages(parts)
             count = Self.withMessages(of: command, parts) { $0.count }
         } else {
-            guard kind == .write, Self.edit(command) != nil else { return nil }
-            content = .edit
+            guard kind == .write, Written(command) != nil else { return nil }
+            content = .write
             count = 1
         }
     }
 
-    var isEdit: Bool { if case .edit = content { true } else { false } }
+    /// Whether the response is about one write, and not about each of some messages.
+    var isWrite: Bool { if case .write = content { true } else { false } }
+
+    private var written: Written {
+        guard let written = Written(command) else { preconditionFailure("it was read before") }
+        return written
+    }
 
     // MARK: For the application
 
     /// Appends an element of JSON for each message.
     func write(to buffer: inout ByteBuffer) {
         switch content {
-        case .edit:
-            guard let edit = Self.edit(command) else { preconditionFailure("it was read before") }
-            Self.begin("edit", edit.write.conversation, edit.message, to: &buffer)
-            buffer.append(key: edit.isSealed ? "sealed" : "text", json: edit.text)
+        case .write:
+            let written = written
+            Self.begin(
+                written.scheduled == nil ? "edit" : "scheduled", written.write.conversation, written.message,
+                to: &buffer)
+            buffer.append(key: written.isSealed ? "sealed" : "text", json: written.text)
+            if let scheduled = written.scheduled {
+                if let parent = scheduled.replyTo { buffer.append(key: "replyTo", json: parent) }
+                Array(scheduled.mentions.utf8).withUnsafeBytes { buffer.append(mentions: $0) }
+                if !scheduled.extra.isEmpty {
+                    Array(scheduled.extra.utf8).withUnsafeBytes { buffer.append(key: "extra", encoded: $0) }
+                }
+            }
             buffer.endObject()
         case .messages(let parts):
             forEachMessage(parts) { conversation, message in
                 Self.begin("message", conversation, message.id, to: &buffer)
-                if !message.text.isEmpty { buffer.append(key: message.isSealed ? "sealed" : "text", utf8: message.text) }
+                if !message.text.isEmpty {
+                    buffer.append(key: message.isSealed ? "sealed" : "text", utf8: message.text)
+                }
                 if let parent = message.replyTo { buffer.append(key: "replyTo", json: parent) }
                 buffer.append(mentions: message.mentions)
                 buffer.append(attachments: message.attachments)
@@ -69,9 +110,10 @@ struct HookQuestion {
     /// Asks which of some of the messages are stored already.
     func query(_ positions: [Int]) -> WrittenMessages {
         switch content {
-        case .edit:
-            guard let edit = Self.edit(command) else { preconditionFailure("it was read before") }
-            return WrittenMessages([.init(edit.message, text: edit.text)], in: edit.write.conversation, by: edit.write.actor)
+        case .write:
+            let written = written
+            return WrittenMessages(
+                [.init(written.message, text: written.text)], in: written.write.conversation, by: written.write.actor)
         case .messages(let parts):
             let all = ids(parts)
             return Self.withMessages(of: command, parts) { head in
@@ -122,20 +164,6 @@ struct HookQuestion {
                 preconditionFailure("a command of this process can be read")
             }
             return body(messages)
-        }
-    }
-
-    private static func edit(
-        _ command: [UInt8]
-    ) -> (write: Write, message: MessageID, text: String, isSealed: Bool)? {
-        command.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            guard let write = try? Write(from: &reader) else { return nil }
-            return switch write.action {
-            case .edit(let message, let text): (write, message, text, false)
-            case .editSealed(let message, let sealed): (write, message, sealed, true)
-            default: nil
-            }
         }
     }
 }

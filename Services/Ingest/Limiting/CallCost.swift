@@ -30,7 +30,9 @@ extension Call {
     var cost: CallCost {
         switch self {
         case .limits, .document: CallCost(0)  // Served by ingest itself.
-        case .send, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .receipts: CallCost()
+        case .send, .schedule, .cancelScheduled, .edit, .delete, .setTapback, .removeTapback, .pinMessage,
+            .unpinMessage, .receipts:
+            CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
         case .rename, .putMember, .removeMember, .clearHistory, .unlist, .putPermissions, .putLifetime, .liftBan,
@@ -68,7 +70,7 @@ extension Call {
         case .exportConversation, .exportUser: CallCost(20, atOnce: 2)
         case .settings, .putSettings, .conversationSettings, .putConversationSettings: CallCost()
         case .conversation, .message, .revisions: CallCost()
-        case .history, .pinnedMessages: CallCost(perHundredItems: 20)
+        case .history, .pinnedMessages, .scheduled: CallCost(perHundredItems: 20)
         // Most of what is looked at may mention others.
         case .mentions: CallCost(3, perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)

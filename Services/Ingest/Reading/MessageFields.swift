@@ -39,9 +39,7 @@ struct MessageFields {
         } else if fields.attachments.isEmpty {
             throw .missing("text")
         }
-        guard fields.mentions.count <= ContractLimits.mentionsPerMessage else {
-            throw Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
-        }
+        try Self.check(fields.mentions)
         self.id = id
         text = fields.sealed ?? fields.text
         isSealed = fields.sealed != nil
@@ -80,6 +78,12 @@ struct MessageFields {
         }
     }
 
+    static func check(_ mentions: [UserID]) throws(Problem) {
+        guard mentions.count <= ContractLimits.mentionsPerMessage else {
+            throw Problem(.tooLarge, "mentions: at most \(ContractLimits.mentionsPerMessage) users")
+        }
+    }
+
     static func checked(extra: UnsafeRawBufferPointer?) throws(Problem) -> [UInt8] {
         guard let extra else { return [] }
         try checkExtra(extra, atMost: ContractLimits.messageExtraBytes)
@@ -96,7 +100,7 @@ struct MessageFields {
     }
 
     /// The names in their order, without repetitions, as `Mentions` has them.
-    private static func joined(_ users: [UserID], everybody: Bool) -> [UInt8] {
+    static func joined(_ users: [UserID], everybody: Bool) -> [UInt8] {
         if users.isEmpty && !everybody { return [] }
         var seen: Set<UserID> = []
         let names = users.filter { seen.insert($0).inserted }.map(\.name)

@@ -19,6 +19,7 @@ enum Call: CaseIterable {
     case profiles, putProfile
     case mute, unmute, pin, unpin, archive, unarchive, markUnread, unmarkUnread
     case putDraft, removeDraft
+    case scheduled, schedule, cancelScheduled
     case settings, putSettings, conversationSettings, putConversationSettings
     case eraseUser, revokeTokens
     case suspension, suspend, liftSuspension
@@ -57,17 +58,18 @@ extension Call {
         case .limits, .document: .open
         case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
             .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
-            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .joinRequests:
+            .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .joinRequests,
+            .scheduled:
             .open
         case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
             .endOtherDevices, .block, .unblock, .declineRequest:
             .open
-        case .delete, .removeTapback, .revokeInvitation: .open
+        case .delete, .removeTapback, .revokeInvitation, .cancelScheduled: .open
         // Administrators alone see it.
         case .createReport: .open
         case .removeMember, .declineJoinRequest: .openAboutThemselves
-        case .createConversation, .send, .sendBatch, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
+        case .createConversation, .send, .sendBatch, .schedule, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
             .putMember, .putPermissions, .putLifetime, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
@@ -101,6 +103,15 @@ struct Route {
 
     func message() throws(Problem) -> MessageID {
         MessageID(try uuid(itemText, "messageId: must be a UUID in lower case"))
+    }
+
+    /// The message in the path that a client has made, or may make.
+    func chosenMessage() throws(Problem) -> MessageID {
+        let message = try message()
+        guard message.uuid.isChosenByClient else {
+            throw Problem(.invalid, "messageId: must be a UUID of version 4 or 7 in lower case")
+        }
+        return message
     }
 
     func invitation() throws(Problem) -> InvitationID {
@@ -231,6 +242,7 @@ extension Route {
         if name == "audit" { return get(method, Route(.acts)) }
         if name == "reports" { return getOrPost(method, Route(.reports), Route(.createReport)) }
         if name == "import" { return post(method, Route(.importRecords)) }
+        if name == "scheduled" { return get(method, Route(.scheduled)) }
         if name == "search" { return get(method, Route(.search)) }
         if name == "conversations" {
             return getOrPost(method, Route(.listConversations), Route(.createConversation))
@@ -307,7 +319,7 @@ extension Route {
     ]
 
     /// `/v1/conversations/{c}/messages/{m}`, `…/members/{userId}`, `…/bans/{userId}`, `…/join-requests/{userId}`,
-    /// `…/invitations/{invitationId}` and `…/reports/{reportId}`
+    /// `…/invitations/{invitationId}`, `…/scheduled/{messageId}` and `…/reports/{reportId}`
     private static func item(
         _ method: Method, _ identifier: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer,
         _ item: UnsafeRawBufferPointer
@@ -327,6 +339,11 @@ extension Route {
         }
         if part == "invitations" {
             return delete(method, Route(.revokeInvitation, conversation: identifier, item: item))
+        }
+        if part == "scheduled" {
+            return putOrDelete(
+                method, Route(.schedule, conversation: identifier, item: item),
+                Route(.cancelScheduled, conversation: identifier, item: item))
         }
         if part == "reports" { return get(method, Route(.report, conversation: identifier, item: item)) }
         guard part == "members" else { return .notFound }

@@ -54,6 +54,7 @@ enum BatchSteps {
         .noteDevice: NoteDevice.self,
         .suspendUser: SuspendUser.self,
         .expireMessages: ExpireMessages.self,
+        .sendScheduled: SendScheduled.self,
         .recordAct: RecordAct.self,
         .endAct: EndAct.self,
         .importRecords: ImportStep.self,

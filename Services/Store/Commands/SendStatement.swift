@@ -160,6 +160,8 @@ enum SendVerdict: Int16, PostgresEnum {
     case mayNotWrite = 8
     /// Everybody; the same.
     case mayNotMentionAll = 9
+    /// By an administrator. The edges refuse what clients send; this is for what was scheduled.
+    case senderIsSuspended = 10
 
     fileprivate func outcome(of message: NewMessage) -> SendStatement.Outcome {
         switch self {
@@ -173,6 +175,7 @@ enum SendVerdict: Int16, PostgresEnum {
         case .fileIsMissing: .refused(message.attachments.problem)
         case .mayNotWrite: .refused(.mayNotWrite)
         case .mayNotMentionAll: .refused(.mayNotMentionAll)
+        case .senderIsSuspended: preconditionFailure("no statement for clients looks for it")
         }
     }
 }

@@ -116,6 +116,8 @@ struct PrivateChangeFields {
     var profileVersion: Int64?
     /// `draft`; nil: there is none, or a later change has it.
     var draft: KeptDraft?
+    /// `scheduled`; nil: it was sent or is cancelled, or a later change has it.
+    var scheduled: ScheduledFields?
     /// `request`: whether it waits.
     var isWaiting: Bool?
     /// `join.requested`: who asks; nil: erased since.
@@ -174,6 +176,10 @@ extension ByteBuffer {
         if let block = change.block { append(key: "blocked", json: block.isBlocked) }
         append(key: "profileVersion", json: change.profileVersion)
         append(change.draft)
+        if let scheduled = change.scheduled {
+            append(key: "scheduled")
+            append(scheduled)
+        }
         if let isWaiting = change.isWaiting { append(key: "waiting", json: isWaiting) }
         endObject()
     }

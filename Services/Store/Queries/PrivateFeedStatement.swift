@@ -36,6 +36,13 @@ enum PrivateFeedStatement {
         let profileVersion: Column<Int64?>
         let draftText: Column<String?>
         let draftReplyId: Column<MessageID?>
+        let scheduledAt: Column<Timestamp?>
+        let scheduledText: Column<String?>
+        let scheduledReplyId: Column<MessageID?>
+        let scheduledMentions: Column<String?>
+        let scheduledExtra: Column<String?>
+        let scheduledProblem: Column<Int16?>
+        let scheduledFailedAt: Column<Timestamp?>
     }
 
     static let statement = PreparedStatement<Input, Columns>(
@@ -83,11 +90,27 @@ extension PrivateChangeFields {
         joinsSilently = kind == .conversationJoined && row[columns.lastSeq] ?? 0 <= row[columns.seq] ?? 0
         profileVersion = row[columns.profileVersion]
         draft = row[columns.draftText].map { KeptDraft(text: $0, replyTo: row[columns.draftReplyId], at: at) }
+        scheduled = ScheduledFields(row, columns, useq)
         isWaiting = row[columns.isWaiting]
         requester = kind == .joinRequested ? row[columns.aboutId] : nil
         if kind == .blocked {
             block = Block(
                 user: row[columns.aboutId], isBlocked: row[columns.isBlocked] ?? false, seq: row[columns.seq] ?? 0)
+        }
+    }
+}
+
+extension ScheduledFields {
+    /// Nil: the change tells of none, or a later one tells of it.
+    fileprivate init?(_ row: Row, _ columns: PrivateFeedStatement.Columns, _ useq: Int64) {
+        guard let conversation = row[columns.conversationId], let id = row[columns.messageId],
+            let at = row[columns.scheduledAt], let text = row[columns.scheduledText]
+        else { return nil }
+        self.init(
+            conversation: conversation, id: id, useq: useq, at: at, text: text, replyTo: row[columns.scheduledReplyId],
+            mentions: row[columns.scheduledMentions] ?? "", extra: row[columns.scheduledExtra] ?? "")
+        if let code = row[columns.scheduledProblem], let failedAt = row[columns.scheduledFailedAt] {
+            failure = Failure(code, at: failedAt)
         }
     }
 }

@@ -29,7 +29,7 @@ final class Queries {
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             PinnedMessagesStatement.statement.untyped, MentionsStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
-            Lifetimes.due.untyped,
+            Lifetimes.due.untyped, ScheduledSending.due.untyped, ScheduledStatement.statement.untyped,
         ] + UnreadStatement.all + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries
         + HistoryRows.statements
         + FormerReceipts.statements
@@ -85,6 +85,7 @@ final class Queries {
         case .joinRequests: try prepare(joinRequests) { .user($0.head.reader) }
         case .pinnedMessages: try prepare(pinnedMessages) { .user($0.head.reader) }
         case .mentions: try prepare(mentions) { .user($0.head.reader) }
+        case .scheduled: try prepare(scheduled) { .user($0.user) }
         case .invitations: try prepare(invitations) { .user($0.reader) }
         case .invitation: try prepare(invitation) { .user($0.head.reader) }
         case .history: try prepare(history) { .user($0.head.reader) }
@@ -127,7 +128,7 @@ final class Queries {
             .eraseUser,
             .eraseStep,
             .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport,
-            .expireMessages, .recordAct, .endAct:
+            .expireMessages, .sendScheduled, .recordAct, .endAct:
             preconditionFailure("commands go to the writer")
         }
     }

@@ -29,6 +29,13 @@
 -- > profile_version            bigint         of the user's profile, or NULL
 -- > draft_text                 text           of the draft that this change has told of; NULL: there is none, or a later change has it
 -- > draft_reply_id             uuid           or NULL
+-- > scheduled_at               timestamptz    of the scheduled message that this change has told of, as the following; NULL: as a draft
+-- > scheduled_text             text
+-- > scheduled_reply_id         uuid           or NULL
+-- > scheduled_mentions         text           or NULL
+-- > scheduled_extra            text           or NULL
+-- > scheduled_problem          smallint       or NULL
+-- > scheduled_failed_at        timestamptz    or NULL
 SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot = :user_slot AND u.user_id = :user), 0)
         AS last_useq,
     f.useq, f.kind, f.at, f.conversation_id, f.seq, least(f.last_seq, f.end_seq) AS last_seq, f.message_id,
@@ -53,7 +60,9 @@ SELECT coalesce((SELECT u.last_useq FROM store.user_streams u WHERE u.user_slot 
     CASE WHEN f.kind = {PrivateKind.profileChanged} THEN (
         SELECT p.version FROM store.profiles p WHERE p.user_slot = :user_slot AND p.user_id = :user) END AS profile_version,
     CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_text END AS draft_text,
-    CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_reply_id END AS draft_reply_id
+    CASE WHEN f.kind = {PrivateKind.draft} THEN i.draft_reply_id END AS draft_reply_id,
+    x.at AS scheduled_at, x.body AS scheduled_text, x.reply_to AS scheduled_reply_id, x.mentions AS scheduled_mentions,
+    x.extra AS scheduled_extra, x.problem AS scheduled_problem, x.failed_at AS scheduled_failed_at
 FROM (VALUES (1)) one
 LEFT JOIN LATERAL (
     SELECT h.useq, h.kind, h.at, h.slot, h.conversation_id, h.seq, c.last_seq, c.member_count, h.message_id,
@@ -72,4 +81,10 @@ LEFT JOIN LATERAL (
            OR f.kind = {PrivateKind.draft} AND f.useq = i.draft_useq)
     OFFSET 0
 ) i ON true
+LEFT JOIN LATERAL (
+    SELECT x.* FROM store.scheduled x
+    WHERE f.kind = {PrivateKind.scheduled} AND x.user_slot = :user_slot AND x.user_id = :user
+      AND x.conversation_id = f.conversation_id AND x.message_id = f.message_id AND x.useq = f.useq
+    OFFSET 0
+) x ON true
 ORDER BY f.useq

@@ -57,6 +57,7 @@ struct ConversationWrite: BatchStep {
         if let change = result.change {
             announce(change, rows, command.trace, outcomes.announcer)
             if kind.releasesMedia, change.detail ?? 0 > 0 { outcomes.releases.note(write.conversation.slot) }
+            kind.carriedOut(change, write, outcomes)
         }
         if let code = result.problem {
             outcomes.bus.respond(to: command.request, kind.problem(code))

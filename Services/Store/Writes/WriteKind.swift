@@ -57,6 +57,9 @@ protocol WriteKind: Sendable {
     /// Whether messages may lose attachments, of which `media` is to be told. The write's `detail` says how many did.
     var releasesMedia: Bool { get }
 
+    /// What follows once it is committed and has changed something.
+    @Reactor func carriedOut(_ change: WriteStatement.Result.Change, _ write: Write, _ outcomes: CommandOutcomes)
+
     /// Why it was refused with this code, the field at fault first. Nil: as every write.
     func explanation(of code: Problem.Code) -> String?
 }
@@ -77,6 +80,7 @@ extension WriteKind {
     var reopensRequests: Bool { false }
     var askedBySecret: UUIDBytes? { nil }
     var releasesMedia: Bool { false }
+    @Reactor func carriedOut(_: WriteStatement.Result.Change, _: Write, _: CommandOutcomes) {}
     func explanation(of _: Problem.Code) -> String? { nil }
 }
 
@@ -103,6 +107,8 @@ extension Write {
         case .mark(let mark): MarkConversation(mark: mark)
         case .block(let user, let isBlocked): BlockUser(user: user, isBlocked: isBlocked)
         case .draft(let text, let replyTo): PutDraft(text: text, replyTo: replyTo)
+        case .schedule(let message): ScheduleMessage(scheduled: message, conversation: conversation)
+        case .cancelScheduled(let message): CancelScheduled(id: message)
         case .acceptRequest: AcceptRequest()
         case .declineRequest: DeclineRequest()
         case .setPermissions(let permissions): SetPermissions(permissions: permissions)
@@ -128,7 +134,7 @@ extension Write.Action {
         DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
-        DeclineJoinRequest.self,
+        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self,
     ]
 }
 

@@ -110,6 +110,8 @@ public struct PrivateChange: Hashable, Sendable, Codable {
     public var draft: KeptDraft?
     /// Whether a request waits, after `request`.
     public var waiting: Bool?
+    /// The message after `scheduled`. Nil: it was sent or is cancelled, or, when it is told again, a later change has it.
+    public var scheduled: ScheduledMessage?
 
     public init(
         useq: Int64, kind: PrivateKind, at: Timestamp, conversationId: ConversationID? = nil,
@@ -117,7 +119,7 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         readReceipts: Bool? = nil, presence: Bool? = nil, inherited: [InheritedSetting]? = nil,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, markedUnread: Bool? = nil,
         userId: UserID? = nil, blocked: Bool? = nil, profileVersion: Int64? = nil, draft: KeptDraft? = nil,
-        waiting: Bool? = nil
+        waiting: Bool? = nil, scheduled: ScheduledMessage? = nil
     ) {
         self.useq = useq
         self.kind = .known(kind)
@@ -139,5 +141,6 @@ public struct PrivateChange: Hashable, Sendable, Codable {
         self.profileVersion = profileVersion
         self.draft = draft
         self.waiting = waiting
+        self.scheduled = scheduled
     }
 }

@@ -15,6 +15,10 @@ public struct Limits: Hashable, Sendable, Codable {
     public var pinnedConversations: Int?
     /// The conversations in which one user may have a draft. Absent from a server without drafts.
     public var draftsPerUser: Int?
+    /// The messages that one user may have scheduled. Absent, like the next, from a server that schedules none.
+    public var scheduledPerUser: Int?
+    /// How far ahead a message may be scheduled, in seconds.
+    public var scheduledAheadSeconds: Int?
     /// The users that one user may block. Absent from a server without blocks.
     public var blockedUsers: Int?
     /// The devices of a user that are listed. Absent from a server without that list.

@@ -221,6 +221,18 @@ public struct BatchResults: Hashable, Sendable, Codable {
     }
 }
 
+/// A user's scheduled messages, in the order in which they were told of.
+public struct ScheduledMessages: Hashable, Sendable, Codable {
+    public var scheduled: [ScheduledMessage]
+    /// Others were told of behind the last of these.
+    public var more: Bool
+
+    public init(scheduled: [ScheduledMessage], more: Bool) {
+        self.scheduled = scheduled
+        self.more = more
+    }
+}
+
 /// Digests of a conversation, page by page, for comparing a copy.
 public struct HistoryDigest: Hashable, Sendable, Codable {
     /// A page of 1,000 positions, from 1, 1,001, 2,001 and so on; the last page ends at `lastSeq`.

@@ -16,6 +16,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
     case draft = 14
     case request = 15
     case joinRequested = 16
+    case scheduled = 17
 
     public var name: StaticString {
         switch self {
@@ -35,6 +36,7 @@ public enum PrivateKind: UInt8, CaseIterable, ContractName {
         case .draft: "draft"
         case .request: "request"
         case .joinRequested: "join.requested"
+        case .scheduled: "scheduled"
         }
     }
 }

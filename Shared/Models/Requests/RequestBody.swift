@@ -287,6 +287,30 @@ public enum RequestBody {
         }
     }
 
+    /// `PUT …/scheduled/{messageId}`. It takes the place of what was scheduled under the id.
+    public struct NewScheduledMessage: Hashable, Sendable, Codable {
+        /// When it is to be sent; nil: now.
+        @ValueOrNull public var at: Timestamp?
+        /// Not blank, at most 16 KiB of UTF-8.
+        public var text: String
+        public var replyTo: MessageID?
+        public var mentions: [UserID]?
+        public var mentionsAll: Bool?
+        public var extra: [String: JSONValue]?
+
+        public init(
+            at: Timestamp?, text: String, replyTo: MessageID? = nil, mentions: [UserID]? = nil,
+            mentionsAll: Bool? = nil, extra: [String: JSONValue]? = nil
+        ) {
+            self.at = at
+            self.text = text
+            self.replyTo = replyTo
+            self.mentions = mentions
+            self.mentionsAll = mentionsAll
+            self.extra = extra
+        }
+    }
+
     /// A user's choice: yes, no, or the value that holds without a choice, which is `null` in JSON.
     public enum SettingChoice: Hashable, Sendable {
         case on, off, byDefault

@@ -79,6 +79,10 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .block(alice, true)),
             Write(conversation, by: bob, key: nil, .draft("té", replyTo: message)),
             Write(conversation, by: bob, key: nil, .acceptRequest),
+            Write(
+                conversation, by: bob, key: nil,
+                .schedule(
+                    NewScheduled(message, at: Timestamp(milliseconds: 7), mentions: "bob", extra: "{}", text: "té"))),
             Write(conversation, by: bob, key: nil, .setPermissions(GroupPermissions(write: .admins))),
             Write(conversation, by: bob, key: nil, .setLifetime(seconds: 60)),
             Write(conversation, by: bob, key: nil, .liftBan(alice)),
@@ -102,6 +106,8 @@ extension Reader {
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
             Write(conversation, by: bob, key: nil, .pinMessage(message)),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
+        layout(SendScheduled(of: bob, in: conversation)),
+        layout(ScheduledQuery(bob, in: nil, after: 7, limit: 100)),
         layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: 7, limit: 100)),
         layout(
             SyncQuery(

@@ -113,6 +113,16 @@ extension Reader {
             guard case .draft(let text, _)? = try? DraftFields($0).checked(limits) else { return nil }
             return !text.utf8.contains(0) && text.utf8.count <= ContractLimits.textBytes
         },
+        Reader(
+            "scheduled",
+            #"{"at":"2026-03-08T07:00:00.000Z","text":"Té","mentions":["ben"],"mentionsAll":true,"extra":{"a":[1]}}"#,
+            #"{"at":null,"text":"x","replyTo":"0198c2a5-0f3a-7b52-8d11-6c2f9e4a7b01"}"#
+        ) {
+            let id = MessageID(UUIDBytes(high: 0x0198_c2a5_0f3a_7b52, low: 0x8d11_6c2f_9e4a_7b01))
+            guard case .schedule(let message)? = try? ScheduleFields($0).checked(id, limits) else { return nil }
+            return !message.text.isEmpty && !message.text.utf8.contains(0) && !message.extra.utf8.contains(0)
+                && message.text.utf8.count <= ContractLimits.textBytes
+        },
         Reader("title", #"{"title":"Sünday"}"#) { (try? WriteFields.title($0, limits)).map { !$0.utf8.contains(0) } },
         Reader(
             "tapback", #"{"kind":"love"}"#, #"{"kind":"🧗🏽‍♀️"}"#, #"{"kind":"🏴󠁧󠁢󠁳󠁣󠁴󠁿"}"#, #"{"kind":"🇩🇪"}"#

@@ -711,6 +711,34 @@ import Testing
     }
 
     @Test(
+        "what is scheduled is on all devices of its user, is changed and cancelled, and becomes a message like any other"
+    )
+    func scheduled() async throws {
+        let world = try FaceWorld()
+        let (desk, phone) = (try await world.connected(), try await world.connected())
+        let (talk, there) = (desk.conversation(world.group), phone.conversation(world.group))
+        #expect(await first(talk.info) { $0 != nil } != nil)
+        let told = Task { await first(phone.scheduledChanged) { $0 == [world.group] } }
+        let later = Timestamp(milliseconds: 4_000_000_000_000)
+        let id = try await talk.schedule("One", at: later, mentions: [ben], extra: ["a": .integer(1)])
+        #expect(await told.value != nil)
+        #expect(try await there.scheduledMessages().map(\.text) == ["One"])
+        try await there.schedule("Two", at: later, id: id)
+        for text in ["Three", "Four"] { try await talk.schedule(text, at: later) }
+        #expect(try await talk.scheduledMessages().map(\.text) == ["Two", "Three", "Four"], "of several pages")
+        #expect(try await desk.scheduledMessages().count == 3)
+        let all = try await talk.scheduledMessages()
+        try await talk.cancelScheduled(all[2].id)
+        try await talk.sendNow(all[1])
+        let rows = await first(there.timeline()) { $0.rows.contains { $0.message.text == "Three" } }
+        #expect(rows?.rows.contains { $0.message.text == "Two" } == true, "the time has come of both")
+        #expect(try await there.scheduledMessages().isEmpty)
+        await #expect(throws: ParleyError.self) { try await talk.cancelScheduled(id) }
+        await desk.close()
+        await phone.close()
+    }
+
+    @Test(
         "a message or a person is reported by whoever sees them; the same report again is one, and another under its id none"
     )
     func reports() async throws {

@@ -65,6 +65,14 @@ extension Database {
             null(Timestamp.self), null(Int64.self), null(Int64.self), null(Int64.self), null(Int64.self),
             null(UserID.self), null(Bool.self), null(Bool.self), null(Int64.self), null(String.self),
             null(MessageID.self),
+        ] + noScheduledMessage
+    }
+
+    /// Nobody schedules here.
+    private var noScheduledMessage: SimulatedRow {
+        [
+            null(Timestamp.self), null(String.self), null(MessageID.self), null(String.self), null(String.self),
+            null(Int16.self), null(Timestamp.self),
         ]
     }
 
@@ -98,7 +106,7 @@ extension Database {
             SimulatedValue(marks?.mutedUntil), SimulatedValue(marks?.pinOrder), SimulatedValue(marks?.archived),
             SimulatedValue(marks?.unread), SimulatedValue(read), null(UserID.self), null(Bool.self), null(Bool.self),
             null(Int64.self), null(String.self), null(MessageID.self),
-        ]
+        ] + noScheduledMessage
     }
 
     /// $1 slot · $2 conversations · $3 held

@@ -201,6 +201,30 @@ extension Engine {
         _ = try await ask(.declineJoinRequest(of: user, in: id, key: identifiers.key()))
     }
 
+    func schedule(
+        _ new: RequestBody.NewScheduledMessage, _ id: MessageID?, in conversation: ConversationID
+    ) async throws(ParleyError) -> MessageID {
+        let id = id ?? MessageID(identifiers.uuid(at: clock.timestamp))
+        _ = try await ask(.schedule(new, id, in: conversation, key: identifiers.key()))
+        return id
+    }
+
+    func cancelScheduled(_ id: MessageID, in conversation: ConversationID) async throws(ParleyError) {
+        _ = try await ask(.cancelScheduled(id, in: conversation, key: identifiers.key()))
+    }
+
+    func scheduled(in conversation: ConversationID?) async throws(ParleyError) -> [ScheduledMessage] {
+        var found: [[UUIDBytes]: ScheduledMessage] = [:], after: Int64 = 0, more = true
+        while more {
+            let page = try await ask(.scheduled(in: conversation, after: after))
+            // What changes meanwhile comes again.
+            for message in page.scheduled { found[[message.conversationId.uuid, message.id.uuid]] = message }
+            after = page.scheduled.last?.useq ?? after
+            more = page.more
+        }
+        return found.values.sorted { ($0.at.milliseconds, $0.useq) < ($1.at.milliseconds, $1.useq) }
+    }
+
     private func keepNew(_ conversation: Conversation) throws(ParleyError) -> ConversationID {
         // Of one that the copy has, the stream has told at least as much.
         if (try? store?.conversation(conversation.id)) == nil {

@@ -12,6 +12,8 @@ enum Topic: Hashable, Sendable {
     case draft(ConversationID)
     /// Somebody has asked to join.
     case joinRequests(ConversationID)
+    /// What the user has scheduled has changed.
+    case scheduled(ConversationID)
     case settings(ConversationID?)
     case refusals
     case problems
@@ -80,6 +82,7 @@ extension SyncWrite {
     private func insertTopics(of change: PrivateChange, into topics: inout Set<Topic>) {
         if change.kind == .settingsChanged { topics.insert(.settings(change.conversationId)) }
         if let id = change.conversationId {
+            if change.kind == .scheduled { return topics.formUnion([.scheduled(id)]) }
             topics.insert(.conversation(id))
             if change.kind == .joinRequested { topics.insert(.joinRequests(id)) }
         }

@@ -128,6 +128,7 @@ async function applyNew(copy: CopyWriter, change: PrivateChange): Promise<void> 
   if (kind === "message.hidden" && change.messageId !== undefined) await hideMessage(copy, id, change.messageId);
   else if (kind === "history.cleared") await clearHistory(copy, id, change.throughSeq ?? 0);
   else if (kind === "join.requested") copy.setHead(id, { joinRequested: change.useq });
+  else if (kind === "scheduled") copy.setHead(id, { scheduled: change.useq });
   else if (kind === "read.moved") moveRead(copy, head, change.readSeq ?? 0);
   else if (kind === "settings.changed") {
     copy.setHead(id, { settings: { readReceipts: change.readReceipts ?? true, inherited: change.inherited ?? [] } });

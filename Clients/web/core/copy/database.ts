@@ -106,6 +106,8 @@ export interface ConversationRecord {
   draft?: Draft;
   /** The position of the private change that last told of somebody who asks to join. */
   joinRequested?: number;
+  /** The same of what the user has scheduled. */
+  scheduled?: number;
 }
 
 export interface Marks {
