@@ -41,7 +41,8 @@ def test_it_is_edited_by_what_is_sealed_and_keeps_what_it_was(anna, ben, group):
     path = f"/v1/conversations/{group}/messages/{message['id']}"
     assert anna.http.patch(path, json={"text": "words"}).status_code == 409
     plain = anna.send(group, "words")
-    assert anna.http.patch(f"/v1/conversations/{group}/messages/{plain['id']}", json={"sealed": OTHER}).status_code == 409
+    of_plain = f"/v1/conversations/{group}/messages/{plain['id']}"
+    assert anna.http.patch(of_plain, json={"sealed": OTHER}).status_code == 409
     edited = anna.http.patch(path, json={"sealed": OTHER})
     assert edited.status_code == 200 and edited.json()["sealed"] == OTHER and edited.json()["text"] is None
     revisions = ben.get(f"{path}/revisions").json()["revisions"]

@@ -324,7 +324,8 @@ class History:
         files = [next(file for file in self.files if file.id == id) for id in ids]
         await self.happened(
             conversation, "message.created", actor, id=body["id"], text=body.get("text", body.get("sealed", "")),
-            isSealed="sealed" in body, replyTo=body.get("replyTo"), mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
+            isSealed="sealed" in body, replyTo=body.get("replyTo"),
+            mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
             sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
             mentionsAll=body.get("mentionsAll", False),
         )  # fmt: skip

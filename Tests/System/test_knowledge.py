@@ -528,8 +528,8 @@ async def expect_not_found(user: User, conversation: Conversation):
     message = next((some.id for some in conversation.world.messages.values() if some.kind != "system"), new_id())
     nowhere, nothing = new_id(), new_id()
     for part in (
-        "", "/members", "/bans", "/join-requests", "/pinned", "/mentions", "/invitations", "/messages", "/messages?around=2",
-        "/changes", "/digest", "/settings",
+        "", "/members", "/bans", "/join-requests", "/pinned", "/mentions", "/invitations", "/messages",
+        "/messages?around=2", "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
         f"/messages/{message}/receipts",
     ):  # fmt: skip
