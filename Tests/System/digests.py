@@ -31,7 +31,7 @@ def message_line(message: dict) -> str:
         message.get("editedAt", "-"),
         ",".join(message["mentions"]) or "-",
         ",".join(f"{kind}:{count}" for kind, count in tapbacks) or "-",
-        "-" if message["text"] is None else sha256(message["text"]),
+        "-" if (text := message.get("sealed", message["text"])) is None else sha256(text),
     ]
     return " ".join(map(str, fields)) + "\n"
 
