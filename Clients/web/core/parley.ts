@@ -274,6 +274,7 @@ class Parley extends Writing implements kit.ParleyClient {
       if (page.messages[0]) return page.messages[0];
       after = page.through;
     } while (after);
+    return undefined;
   }
 
   schedule(id: Id, message: model.NewScheduledMessage, messageId: model.MessageId = newId()): Promise<void> {

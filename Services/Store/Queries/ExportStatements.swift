@@ -19,7 +19,7 @@ enum ExportStatements {
     /// What is exported of a message that was edited often: the first text and the newest, so many and so long in all. The
     /// line stays below `ContractLimits.importLineBytes` with every byte escaped.
     static let textsPerMessage = 100
-    static let textBytesPerMessage = 64 * 1024
+    static let textBytesPerMessage = 2 * ContractLimits.sealedBytes
     /// How far the state of an export moves on at a time: changes that are looked at.
     static let positionsPerStep = 4_000
 

@@ -701,6 +701,8 @@ import Testing
             all.allSatisfy { id in page.rows.contains { $0.id == id } }
         }
         let seqs = try #require(timeline).rows.filter { sent.contains($0.id) }.map(\.message.seq)
+        let unread = UnreadTotal(messages: 5, mentions: 2, conversations: 1)
+        #expect(await first(reader.unread) { $0 == unread } != nil)
         #expect(try await read.nextMention(after: 0)?.id == sent[0])
         #expect(try await read.nextMention(after: seqs[0])?.id == sent[3])
         #expect(try await read.nextMention(after: seqs[3]) == nil)

@@ -115,7 +115,7 @@ import Testing
         #expect(try seqs(store) == [1, 3, 5, 7, 9])
         #expect(try store.conversation(talk)?.lastMessage?.seq == 9)
         #expect(try store.conversation(talk)?.unreadCount == 5)
-        #expect(try store.unreadCounts(at: time(0)) == [talk: 5])
+        #expect(try store.unreadCounts(at: time(0)) == [talk: UnreadCount(messages: 5, mentions: 0)])
         #expect(try store.list(limit: 1).rows.first?.preview?.message.seq == 9)
         #expect(try store.search("text").count == 5)
         #expect(try store.firstUnread(in: talk) == 1)

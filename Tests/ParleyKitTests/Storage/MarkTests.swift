@@ -109,10 +109,10 @@ import Testing
     func badge() throws {
         let store = try copy()
         try store.apply([.history(talk, history(1...10, of: 10), place: .newest)])
-        #expect(try store.unreadCounts(at: time(0)) == [talk: 10])
+        #expect(try store.unreadCounts(at: time(0)) == [talk: UnreadCount(messages: 10, mentions: 0)])
         try store.enqueue(.mark(.muted(until: time(5)), after: 0))
         #expect(try store.unreadCounts(at: time(0)).isEmpty)
-        #expect(try store.unreadCount(of: talk, at: time(6)) == 10)
+        #expect(try store.unreadCount(of: talk, at: time(6))?.messages == 10)
         try store.enqueue(.mark(.muted(until: nil), after: 0), key: 2)
         try store.enqueue(.mark(.archived(through: 10), after: 0), key: 3)
         #expect(try store.unreadCount(of: talk, at: time(0)) == nil)

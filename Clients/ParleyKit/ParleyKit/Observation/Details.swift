@@ -70,6 +70,8 @@ public struct ReceiptsUpdate: Hashable, Sendable {
 public struct UnreadTotal: Hashable, Sendable {
     /// Up to 100 of each conversation are counted.
     public var messages: Int
+    /// Those of them that mention the user, by name or with everybody.
+    public var mentions = 0
     /// Also those that are marked as unread and have no such messages.
     public var conversations: Int
 }
@@ -91,7 +93,7 @@ extension UnreadTotal {
 
 /// The unread messages by conversation: only those that may have changed are counted again.
 private actor UnreadCounts {
-    private var counts: [ConversationID: Int] = [:]
+    private var counts: [ConversationID: UnreadCount] = [:]
 
     func update(
         for topics: Set<Topic>, from reader: LocalDatabase, at now: Timestamp
@@ -103,13 +105,15 @@ private actor UnreadCounts {
                 if case .conversation(let id) = topic { id } else { nil }
             }
             let new = try await reader.read { store throws(StorageError) in
-                var new: [(id: ConversationID, count: Int?)] = []
+                var new: [(id: ConversationID, count: UnreadCount?)] = []
                 for id in changed { new.append((id, try store.unreadCount(of: id, at: now))) }
                 return new
             }
             for (id, count) in new { counts[id] = count }
         }
-        return UnreadTotal(messages: counts.values.reduce(0, +), conversations: counts.count)
+        return UnreadTotal(
+            messages: counts.values.reduce(0) { $0 + $1.messages },
+            mentions: counts.values.reduce(0) { $0 + $1.mentions }, conversations: counts.count)
     }
 }
 

@@ -13,6 +13,12 @@ struct UnreadPosition {
     let mentions: Int
 }
 
+/// The unread messages of a conversation, and those of them that mention the user.
+package struct UnreadCount: Hashable, Sendable {
+    package var messages: Int
+    package var mentions: Int
+}
+
 /// What is counted of the unread messages.
 enum UnreadPart {
     case all, mentions
@@ -121,9 +127,16 @@ extension LocalStore {
         ) { Int($0.integer(0)) } ?? 0
     }
 
+    private func unread(in key: Int64) throws(StorageError) -> UnreadCount {
+        guard let position = try unreadPosition(in: key) else { return UnreadCount(messages: 0, mentions: 0) }
+        let messages = try unreadCount(position, in: key)
+        return UnreadCount(
+            messages: messages, mentions: min(messages, try unreadCount(position, of: .mentions, in: key)))
+    }
+
     /// The conversations that are unread, and how many messages are; none in one that is only marked. Without those that are
     /// muted or archived.
-    package func unreadCounts(at now: Timestamp) throws(StorageError) -> [ConversationID: Int] {
+    package func unreadCounts(at now: Timestamp) throws(StorageError) -> [ConversationID: UnreadCount] {
         let unread = try connection.all(
             """
             SELECT key, id, is_marked_unread FROM conversations
@@ -133,16 +146,16 @@ extension LocalStore {
                 AND key NOT IN (SELECT a.key FROM archived_conversations a WHERE a.is_quiet OR a.muted_until > ?1)
             """, now
         ) { (key: $0.integer(0), id: ConversationID($0.uuid(1)), isMarked: $0.flag(2)) }
-        var counts: [ConversationID: Int] = [:]
+        var counts: [ConversationID: UnreadCount] = [:]
         for (key, id, isMarked) in unread {
-            let count = try unreadCount(in: key)
-            if count > 0 || isMarked { counts[id] = count }
+            let count = try self.unread(in: key)
+            if count.messages > 0 || isMarked { counts[id] = count }
         }
         return counts
     }
 
     /// The unread messages of one conversation; nil if it does not count.
-    package func unreadCount(of id: ConversationID, at now: Timestamp) throws(StorageError) -> Int? {
+    package func unreadCount(of id: ConversationID, at now: Timestamp) throws(StorageError) -> UnreadCount? {
         let unread = try connection.first(
             """
             SELECT key, is_marked_unread FROM conversations
@@ -153,7 +166,7 @@ extension LocalStore {
             """, now, id
         ) { (key: $0.integer(0), isMarked: $0.flag(1)) }
         guard let unread else { return nil }
-        let count = try unreadCount(in: unread.key)
-        return count > 0 || unread.isMarked ? count : nil
+        let count = try self.unread(in: unread.key)
+        return count.messages > 0 || unread.isMarked ? count : nil
     }
 }
