@@ -353,6 +353,7 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     expect(options.last).to_have_accessible_name(re.compile("^Second, marked as unread, muted, "))
     choose("Second", "Mark as read")
     choose("Second", "Unmute")
+    expect(options.last).not_to_have_accessible_name(re.compile("muted"))
     choose("Second", "Mute for 8 hours")
     expect(options.last).to_have_accessible_name(re.compile("^Second, muted, "))
     until = datetime.fromisoformat(soon_told(alice, group, "mutedUntil"))

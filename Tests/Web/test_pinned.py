@@ -115,7 +115,7 @@ def test_the_page_shows_and_sends_what_its_application_adds(people):
     assert stored["extra"] == {"place": "Pier 3", "n": [1, 2.5, None]}
     # It is in the copy.
     tab.page.reload()
-    tab.page.wait_for_function("document.querySelector('parley-chat')?.shadowRoot?.querySelector('main')")
+    expect(tab.page.locator("parley-chat main")).to_be_visible()
     tab.page.evaluate(SHOWS_PLACES)
     tab.choose("Others").choose("Places")
     expect(tab.message("Here").locator(".place")).to_have_text("Place: Pier 3")
