@@ -22,7 +22,7 @@ export function openScheduled(
   send?: (at: Time) => Promise<void>,
 ): void {
   const { problem, attempt } = attempts({ conflict: "It was sent already, or there is no room for another one." });
-  const list = make("ul.people", { "aria-label": "Scheduled messages" }, make("li.quiet", "Loading…"));
+  const list = make("ul.people.scheduled", { "aria-label": "Scheduled messages" }, make("li.quiet", "Loading…"));
   const dialog = openDialog(owner, "Scheduled messages", send && chooser(send), problem, list);
   let shown: number | undefined | null = null;
   const end = client.conversation(id).subscribe((row) => {
@@ -40,12 +40,12 @@ export function openScheduled(
   }
 
   function chooser(send: (at: Time) => Promise<void>): HTMLElement {
-    const field = make("input", { type: "datetime-local", required: true });
+    const field = make("input", { type: "datetime-local", required: true, "aria-label": "Send it at" });
     const hour = 3_600_000;
     field.value = local((Math.floor(Date.now() / hour) + 1) * hour);
     field.min = local(Date.now());
-    const button = make("button.filled", { type: "submit" }, "Schedule");
-    const form = make("form.chooser", make("label", "Send it at ", field), button);
+    const button = make("button", { type: "submit" }, "Schedule");
+    const form = make("form.inline", field, button);
     on(form, "submit", (event) => {
       event.preventDefault();
       void attempt(async () => {
