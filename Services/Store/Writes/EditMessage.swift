@@ -26,7 +26,8 @@ struct EditMessage: WriteKind {
     func explanation(of code: Problem.Code) -> String? {
         switch code {
         case .forbidden: "only its sender, as a member who may write here, may do this"
-        case .conflict: "the message is \(isSealed ? "not sealed" : "sealed"), or \(WriteStatement.messageIsClosed)"
+        case .conflict:
+            "the message is \(isSealed ? "not sealed" : "sealed"), or takes this no more, or \(WriteStatement.everyConflict)"
         case .editWindowClosed:
             "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes"
         default: nil
