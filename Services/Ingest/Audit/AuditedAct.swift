@@ -86,7 +86,7 @@ extension IngestService {
     /// `GET /v1/audit`
     func acts(_ parameters: QueryParameters, _ administrator: UserID, _ exchange: Exchange) throws(Problem) {
         let query = ActsQuery(
-            by: administrator, after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            by: administrator, after: try parameters.after(),
             limit: try parameters.limit(100, atMost: ContractLimits.actsPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.acts, in: .ofAuditLog, weight: weight, exchange) { query.write(to: &$0) }

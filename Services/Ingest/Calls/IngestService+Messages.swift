@@ -48,8 +48,7 @@ extension IngestService {
         in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let query = AfterPositionQuery(
-            ConversationQuery(conversation, reader: user),
-            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            ConversationQuery(conversation, reader: user), after: try parameters.after(),
             limit: try parameters.limit(50, atMost: ContractLimits.mentionsPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.mentions, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
@@ -58,7 +57,7 @@ extension IngestService {
     func scheduled(_ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange) throws(Problem) {
         let query = ScheduledQuery(
             user, in: try parameters.conversation(),
-            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            after: try parameters.after(),
             limit: try parameters.limit(50, atMost: ContractLimits.scheduledPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.scheduled, in: user.slot, weight: weight, exchange) { query.write(to: &$0) }
@@ -82,8 +81,7 @@ extension IngestService {
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let query = AfterPositionQuery(
-            ConversationQuery(conversation, reader: user),
-            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            ConversationQuery(conversation, reader: user), after: try parameters.after(),
             limit: try parameters.limit(200, atMost: ContractLimits.changesPerPage))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.changes, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
@@ -93,8 +91,7 @@ extension IngestService {
         _ conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let query = AfterPositionQuery(
-            ConversationQuery(conversation, reader: user),
-            after: try parameters.integer("after", in: 0...QueryParameters.maximumSeq) ?? 0,
+            ConversationQuery(conversation, reader: user), after: try parameters.after(),
             limit: try parameters.limit(ContractLimits.pagesPerDigest, atMost: ContractLimits.pagesPerDigest))
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.digest, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }

@@ -22,6 +22,9 @@ struct QueryParameters {
         return number
     }
 
+    /// The position behind which a page begins: by default the first page.
+    func after() throws(Problem) -> Int64 { try integer("after", in: 0...Self.maximumSeq) ?? 0 }
+
     func limit(_ fallback: Int64, atMost maximum: Int64) throws(Problem) -> UInt16 {
         UInt16(try integer("limit", in: 1...maximum) ?? fallback)
     }
