@@ -19,6 +19,8 @@ struct ClientLimits: Sendable {
     var profileWriters = ProfileWriters.both
     /// Enforced by the stores.
     var messageRequests = MessageRequests.off
+    /// Nil: no account is new.
+    var newAccount: NewAccountLimit?
     /// Enforced by media.
     var media = MediaLimits()
     /// Enforced by fanout.
@@ -40,6 +42,7 @@ struct ClientLimits: Sendable {
         replyToAttachments = try environment.replyToAttachments()
         profileWriters = try environment.profileWriters()
         messageRequests = try environment.messageRequests()
+        newAccount = try NewAccountLimit(environment: &environment)
         media = try MediaLimits(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
     }
@@ -102,10 +105,30 @@ struct ClientLimits: Sendable {
         buffer.append(key: "costBurst", json: user.rate.burst)
         buffer.append(key: "costInFlight", json: user.costInFlight)
         buffer.append(key: "bytesInFlight", json: user.bytesInFlight)
+        if let newAccount {
+            buffer.append(key: "newAccount")
+            buffer.beginObject()
+            buffer.append(key: "seconds", json: newAccount.age.components.seconds)
+            buffer.append(key: "peoplePerDay", json: newAccount.peoplePerDay)
+            buffer.append(key: "costPerSecond", json: newAccount.rate.perSecond)
+            buffer.append(key: "costBurst", json: newAccount.rate.burst)
+            buffer.endObject()
+        }
         if let socketURL { buffer.append(key: "socketUrl", json: socketURL) }
         buffer.append(key: "costs")
         Call.writeCosts(to: &buffer)
         buffer.endObject()
+    }
+}
+
+extension NewAccountLimit {
+    fileprivate init?(environment: inout Environment) throws(ConfigurationError) {
+        age = try environment.duration("PARLEY_NEW_ACCOUNT_AGE", default: .zero)
+        peoplePerDay = try environment.integer("PARLEY_NEW_ACCOUNT_PEOPLE_PER_DAY", default: 20, in: 1...60_000)
+        rate = TokenBucket.Rate(
+            perSecond: try environment.integer("PARLEY_NEW_ACCOUNT_RATE_PER_SECOND", default: 20, in: 1...1_000_000),
+            burst: try environment.integer("PARLEY_NEW_ACCOUNT_RATE_BURST", default: 500, in: 1...1_000_000))
+        if age == .zero { return nil }
     }
 }
 

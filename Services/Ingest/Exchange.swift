@@ -20,7 +20,9 @@ struct Exchange {
     /// Of an administrator, as far as it belongs into the audit log.
     var act: AuditedAct?
     /// Asks the application before what the request brings is stored.
-    var hook: MessageHook?
+    var hook: IngestService.Hook?
+    /// How many people its user may bring into conversations within a day, because their account is new. Nil: any number.
+    var peoplePerDay: Int?
     /// Present when the request is traced in the logs.
     let trace: TraceContext?
     private let begun = MonotonicTime.now

@@ -17,7 +17,9 @@ struct IngestConfiguration: Sendable {
     /// Whether what administrators send for users is in the audit log, too.
     let auditsSends: Bool
     /// Nil: the application is not asked about messages.
-    let hook: HookConfiguration?
+    let messageHook: HookConfiguration?
+    /// Nil: the application is not asked about members.
+    let consentHook: HookConfiguration?
 
     init(environment: inout Environment) throws(ConfigurationError) {
         listen = try environment.address("PARLEY_LISTEN", default: "0.0.0.0:8080")
@@ -32,7 +34,8 @@ struct IngestConfiguration: Sendable {
         deadline = try environment.duration("PARLEY_REQUEST_DEADLINE", default: .seconds(5))
         serverLimits = try ServerLimits(environment: &environment)
         auditsSends = try environment.flag("PARLEY_AUDIT_SENDS", default: false)
-        hook = try HookConfiguration(environment: &environment)
+        messageHook = try .ofMessages(&environment)
+        consentHook = try .ofMembers(&environment, limits.messageRequests)
     }
 }
 

@@ -32,8 +32,10 @@ final class IngestService: HTTPHandler {
     let load: Load
     let auditsSends: Bool
     /// Nil: the application is not asked about messages.
-    let messageHook: MessageHook?
-    private let hookMetrics: HookMetrics
+    let messageHook: ApplicationHook<MessageQuestion>?
+    /// Nil: it is not asked about members.
+    let consentHook: ApplicationHook<ConsentQuestion>?
+    private let hookMetrics: [HookMetrics]
 
     init(_ service: Service, _ configuration: IngestConfiguration, bus: Bus) {
         self.service = service
@@ -50,12 +52,14 @@ final class IngestService: HTTPHandler {
         auditsSends = configuration.auditsSends
         accounts = UserAccounts(configuration.user, load)
         metrics = IngestMetrics(service.metrics)
-        let hookMetrics = HookMetrics(service.metrics)
-        self.hookMetrics = hookMetrics
-        messageHook = configuration.hook.map { hook in
-            let limits = HookQueue.Limits(hook, configuration)
-            return MessageHook(
-                hook, limits, HookClient(hook, connections: limits.requests), hookMetrics, service.log)
+        let messageMetrics = HookMetrics(service.metrics, .messages)
+        let consentMetrics = HookMetrics(service.metrics, .members)
+        hookMetrics = [messageMetrics, consentMetrics]
+        messageHook = configuration.messageHook.map {
+            ApplicationHook($0, HookQueue.Limits($0, configuration), messageMetrics, service.log)
+        }
+        consentHook = configuration.consentHook.map {
+            ApplicationHook($0, HookQueue.Limits($0, configuration), consentMetrics, service.log)
         }
         service.metrics.gauge("parley_ingest_requests_in_flight", "Requests waiting for a response") { [unowned self] in
             Double(load.requests)
@@ -126,8 +130,15 @@ final class IngestService: HTTPHandler {
         guard load.hasRoom(bytes: bodyBytes) else { throw .processOverloaded }
         let now = MonotonicTime.now
         let account = accounts.account(of: try caller(of: request, call), at: now)
+        account.limit = try newAccount(of: request).map { userLimit.with($0.rate) } ?? userLimit
         try account.pay(for: call, bodyBytes: bodyBytes, at: now)
         return account
+    }
+
+    /// What holds for the user because their account is new.
+    private func newAccount(of request: Request) throws(Problem) -> NewAccountLimit? {
+        guard let limit = limits.newAccount, try authenticator.isNew(request, within: limit.age) else { return nil }
+        return limit
     }
 
     private func caller(of request: Request, _ call: Call) throws(Problem) -> UserID {
@@ -171,6 +182,7 @@ final class IngestService: HTTPHandler {
             }
             exchange.act = try act(of: request, route)
             exchange.hook = try hook(for: request, route.call)
+            exchange.peoplePerDay = try newAccount(of: request)?.peoplePerDay
             try dispatch(request, route, account.user, exchange)
         } catch {
             exchange.respond(error, headers: challenges(error, request))

@@ -12,6 +12,7 @@ extension SQLNames {
         .cases(of: ChangeKind.self), .cases(of: PrivateKind.self), .cases(of: MemberRole.self),
         .cases(of: PermittedRoles.self),
         .cases(of: ConversationKind.self), .cases(of: MessageKind.self), .cases(of: RunKind.self),
+        .cases(of: Consent.self), .cases(of: SuspensionMode.self),
         .cases(of: Problem.Code.self, as: "Problem"), .number("Problem.none", 0),
         // Numbers returned by a statement.
         .cases(of: SendVerdict.self), .cases(of: CreationObstacle.self), .cases(of: ImportVerdict.self),
@@ -193,6 +194,8 @@ extension SQLNames {
         .fragment("asks", PackageResources.asks_sql),
         .fragment("may_ask", PackageResources.may_ask_sql),
         .fragment("is_told_of_request", PackageResources.is_told_of_request_sql),
+        .fragment("is_over_people_per_day", PackageResources.is_over_people_per_day_sql),
+        .fragment("count_people", PackageResources.count_people_sql),
         .fragment("write_result", PackageResources.write_result_sql),
         // Writes of users about themselves
         .fragment("outcome_of_user", PackageResources.outcome_of_user_sql),
@@ -201,6 +204,8 @@ extension SQLNames {
 
 extension MessageKind: PostgresEnum {}
 extension MemberRole: PostgresEnum {}
+extension Consent: PostgresEnum {}
+extension SuspensionMode: PostgresEnum {}
 extension ConversationKind: PostgresEnum {}
 extension ReportReason: PostgresEnum {}
 extension ReportAction: PostgresEnum {}

@@ -72,6 +72,20 @@ public final class Authenticator {
     /// Whether a token that was valid once still is.
     public func isValid(_ token: Identity) -> Bool { TokenRefusal.of(token, tokens, erased, revoked) == nil }
 
+    // MARK: What a user may
+
+    /// Whether the request is a user's own whose account began no longer ago than that, as their token says.
+    public func isNew(_ request: Request, within age: Duration, at now: Timestamp = .now) throws(Problem) -> Bool {
+        let identity = try identity(of: request)
+        guard !identity.isAdministrator, let since = identity.accountSince else { return false }
+        return now.milliseconds - since.milliseconds < age.components.seconds * 1000
+    }
+
+    /// Whether nobody hears of what the user begins who makes the request.
+    public func isUnheard(_ request: Request) throws(Problem) -> Bool {
+        revoked.hasSuspensions ? revoked.isUnheard(try identity(of: request)) : false
+    }
+
     // MARK: Suspensions
 
     /// Refuses the request of a suspended user.

@@ -10,18 +10,21 @@ public struct Identity: Equatable, Sendable {
     public let expiresAt: Timestamp
     /// Claim `iat`, which not every token has.
     public let issuedAt: Timestamp?
+    /// Claim `since`: when the user's account began, as far as the application says so.
+    public let accountSince: Timestamp?
     /// The number of the key that verified the token, unique over all keys of its verifier.
     let keyNumber: Int
 
     public init(
         user: UserID, device: String? = nil, isAdministrator: Bool = false, expiresAt: Timestamp,
-        issuedAt: Timestamp? = nil, keyNumber: Int = 0
+        issuedAt: Timestamp? = nil, accountSince: Timestamp? = nil, keyNumber: Int = 0
     ) {
         self.user = user
         self.device = device
         self.isAdministrator = isAdministrator
         self.expiresAt = expiresAt
         self.issuedAt = issuedAt
+        self.accountSince = accountSince
         self.keyNumber = keyNumber
     }
 }

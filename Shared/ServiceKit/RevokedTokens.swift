@@ -62,9 +62,14 @@ public final class RevokedTokens {
 
     var hasSuspensions: Bool { suspended.count > 0 }
 
-    /// What the user of a token is told because they are suspended; nil: they are not.
+    /// What the user of a token is told because they are suspended; nil: they are not, or are not to know.
     public func suspension(of identity: Identity, at now: Timestamp = .now) -> Problem.Suspended? {
         suspended.suspension(of: identity, at: now)
+    }
+
+    /// Whether nobody hears of what the user of a token begins (`SuspensionMode.unheard`).
+    public func isUnheard(_ identity: Identity, at now: Timestamp = .now) -> Bool {
+        suspended.isUnheard(identity, at: now)
     }
 
     /// Adds a suspension committed by a store, or that it was lifted.

@@ -20,12 +20,20 @@ struct SuspendedUsers {
 
     var count: Int { held.count }
 
-    /// What the user of a token is told; nil: they are not suspended.
+    /// What the user of a token is told; nil: they are not suspended, or not to know.
     func suspension(of identity: Identity, at now: Timestamp) -> Problem.Suspended? {
+        guard let held = present(of: identity, at: now), held.mode != .unheard else { return nil }
+        return Problem.Suspended(held.mode, until: held.until, at: now)
+    }
+
+    /// Whether nobody hears of what the user of a token begins.
+    func isUnheard(_ identity: Identity, at now: Timestamp) -> Bool { present(of: identity, at: now)?.mode == .unheard }
+
+    private func present(of identity: Identity, at now: Timestamp) -> Held? {
         guard !held.isEmpty, !identity.isAdministrator, let held = held[identity.user], !held.isOver(at: now) else {
             return nil
         }
-        return Problem.Suspended(held.mode, until: held.until, at: now)
+        return held
     }
 
     /// Holds the latest one of its user. The numbers say which that is.

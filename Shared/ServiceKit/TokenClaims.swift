@@ -1,7 +1,7 @@
 import JSON
 import Models
 
-/// The claims of a token with a valid signature (RFC 7519, 4.1, and Parley's own `dev` and `adm`).
+/// The claims of a token with a valid signature (RFC 7519, 4.1, and Parley's own `dev`, `adm` and `since`).
 struct TokenClaims {
     private(set) var subject: String?
     private(set) var issuer: String?
@@ -11,6 +11,7 @@ struct TokenClaims {
     private(set) var issuedAt: Timestamp?
     private(set) var device: String?
     private(set) var isAdministrator = false
+    private(set) var accountSince: Timestamp?
 
     init(payload: UnsafeRawBufferPointer) throws(JSONError) {
         var reader = JSONReader(payload)
@@ -25,6 +26,7 @@ struct TokenClaims {
             case "iat": issuedAt = try Self.numericDate(&reader)
             case "dev": device = try reader.string()
             case "adm": isAdministrator = try reader.bool()
+            case "since": accountSince = try Self.numericDate(&reader)
             default: try reader.skip()
             }
         }

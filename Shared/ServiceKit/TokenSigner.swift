@@ -16,6 +16,7 @@ public struct TokenSigner: Sendable {
         jwt_add_grant_int(token, "exp", Int(identity.expiresAt.milliseconds / 1000))
         if let issuedAt = identity.issuedAt { jwt_add_grant_int(token, "iat", Int(issuedAt.milliseconds / 1000)) }
         if let device = identity.device { jwt_add_grant(token, "dev", device) }
+        if let since = identity.accountSince { jwt_add_grant_int(token, "since", Int(since.milliseconds / 1000)) }
         if identity.isAdministrator { jwt_add_grant_bool(token, "adm", 1) }
         if let issuer { jwt_add_grant(token, "iss", issuer) }
         if let audience { jwt_add_grant(token, "aud", audience) }

@@ -115,7 +115,7 @@ public struct TokenVerifier: Sendable {
         guard let name = claims.subject, let user = UserID(name) else { throw .invalidSubject }
         return Identity(
             user: user, device: claims.device, isAdministrator: claims.isAdministrator, expiresAt: expiresAt,
-            issuedAt: claims.issuedAt, keyNumber: keyNumber(of: entry))
+            issuedAt: claims.issuedAt, accountSince: claims.accountSince, keyNumber: keyNumber(of: entry))
     }
 
     /// Checks the lifetime from `iat` on. A token issued in the future would live longer than it claims.

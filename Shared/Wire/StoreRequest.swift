@@ -89,7 +89,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
 
 /// `createConversation`: creates a group with these members besides its creator, or the direct conversation of a pair.
 ///
-/// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name.
+/// Layout: conversation 16 · kind 1 · creator name · title length 2, UTF-8 · members 2 × name · `Introduction`.
 /// Response: 201 or 200 with the conversation's JSON for its creator.
 public struct CreateConversation: WireCodable, Hashable {
     public var conversation: ConversationID
@@ -99,14 +99,18 @@ public struct CreateConversation: WireCodable, Hashable {
     public var title: String
     /// Without the creator and without repetitions.
     public var members: [UserID]
+    public var introduction: Introduction
 
-    public init(conversation: ConversationID, kind: ConversationKind, creator: UserID, title: String, members: [UserID])
-    {
+    public init(
+        conversation: ConversationID, kind: ConversationKind, creator: UserID, title: String, members: [UserID],
+        _ introduction: Introduction = Introduction()
+    ) {
         self.conversation = conversation
         self.kind = kind
         self.creator = creator
         self.title = title
         self.members = members
+        self.introduction = introduction
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -120,6 +124,7 @@ public struct CreateConversation: WireCodable, Hashable {
         title = String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self)
         members = []
         for _ in 0..<(try reader.number(UInt16.self)) { members.append(try reader.user()) }
+        introduction = try Introduction(from: &reader, count: members.count)
     }
 
     public func write(to buffer: inout ByteBuffer) {
@@ -130,6 +135,7 @@ public struct CreateConversation: WireCodable, Hashable {
         buffer.append(utf8: title)
         buffer.append(bigEndian: UInt16(members.count))
         for member in members { buffer.append(member) }
+        introduction.write(to: &buffer)
     }
 }
 

@@ -37,8 +37,8 @@ public struct Write: WireCodable, Hashable {
         case pinMessage(MessageID)
         /// 204. Fields: message 16.
         case unpinMessage(MessageID)
-        /// 200 with the member. Fields: user name · role 1 (0: unchanged, or member).
-        case putMember(UserID, MemberRole?)
+        /// 200 with the member. Fields: user name · role 1 (0: unchanged, or member) · `Introduction`.
+        case putMember(UserID, MemberRole?, Introduction = Introduction())
         /// 204. Fields: user name.
         case removeMember(UserID)
         /// 200 with the conversation. Fields: title to the end.
@@ -149,7 +149,10 @@ extension Write.Action: WireCodable {
             case 3: .hide(try reader.message())
             case 4: .setTapback(try reader.message(), String(decoding: try reader.name(), as: UTF8.self))
             case 5: .removeTapback(try reader.message())
-            case 6: .putMember(try reader.user(), MemberRole(rawValue: try reader.number()))
+            case 6:
+                .putMember(
+                    try reader.user(), MemberRole(rawValue: try reader.number()),
+                    try Introduction(from: &reader, count: 1))
             case 7: .removeMember(try reader.user())
             case 8: .rename(reader.rest())
             case 9: .clearHistory(through: try reader.position())
@@ -191,9 +194,10 @@ extension Write.Action: WireCodable {
         case .setTapback(let message, let kind):
             buffer.append(message)
             buffer.append(name: kind)
-        case .putMember(let user, let role):
+        case .putMember(let user, let role, let introduction):
             buffer.append(user)
             buffer.append(role?.rawValue ?? 0)
+            introduction.write(to: &buffer)
         case .removeMember(let user), .liftBan(let user), .declineJoinRequest(let user):
             buffer.append(user)
         case .rename(let title):

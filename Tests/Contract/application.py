@@ -1,4 +1,4 @@
-"""The application's backend, as Parley asks it about messages: a small HTTP server that answers as a test says."""
+"""The application's backend, as Parley asks it about messages and members: a small HTTP server that answers as a test says."""
 
 import base64
 import hashlib
@@ -39,7 +39,7 @@ def is_signed(headers, body: bytes, key: bytes = KEY) -> bool:
 
 
 class Application:
-    """`decide` gets the list of messages of each question and who sends them."""
+    """`decide` gets the list of messages, or members, of each question and who sends them, or adds these."""
 
     def __init__(self):
         self.questions: list[dict] = []
@@ -90,7 +90,8 @@ class Application:
             self.asking += 1
             self.most_asking = max(self.most_asking, self.asking)
         try:
-            status, headers, content = self.decide(question["data"]["messages"], question["data"]["senderId"])
+            user, asked = question["data"].values()
+            status, headers, content = self.decide(asked, user)
             handler.send_response(status)
             for name, value in headers.items():
                 handler.send_header(name, value)

@@ -521,7 +521,7 @@ def test_no_text_and_no_secret_is_in_the_log(hooked, system, anna, ben):
         scene.application.decide = lambda *_: refuse(word)
         assert problem(send(writer, group, word)) == REFUSED
     log = (system.state / "logs" / "ingest-9.log").read_text()
-    assert "the message hook failed" in log
+    assert "the hook failed" in log
     assert word not in log and SECRET[6:] not in log
 
 

@@ -53,7 +53,7 @@ def padded(body: dict, size: int) -> bytes:
 
 def test_every_limit_is_tested_here_or_is_a_share():
     described = set(DOCUMENT["components"]["schemas"]["Limits"]["properties"])
-    assert TESTED | SHARES == described - {"socketUrl"}
+    assert TESTED | SHARES == described - {"socketUrl", "newAccount"}  # test_new_accounts.py
 
 
 @beyond("textBytes")

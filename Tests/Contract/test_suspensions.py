@@ -98,6 +98,34 @@ def test_who_may_only_read_has_a_session_and_is_not_seen_to_write(suspend, lift,
         assert ben.post("/v1/messages:batch", {"messages": [item]}).json()["results"][0]["status"] == 201
 
 
+def test_whoever_is_unheard_reaches_nobody_new_and_sees_no_difference(system, suspend, lift, backend, new_person, anna, ben):
+    stranger, other = new_person("stranger"), new_person("other")
+    group = anna.group(ben)
+    with ben.socket() as session:
+        suspend(ben, "unheard", reason="spam")
+        assert backend.get(path_of(ben)).json()["mode"] == "unheard"
+        # Here, as in every process that has heard of it.
+        made = ben.post("/v1/conversations", {"kind": "direct", "members": [stranger.name]})
+        crowd = ben.group(other, stranger)
+        added = ben.http.put(f"/v1/conversations/{group}/members/{stranger.name}", json={})
+        assert (made.status_code, added.status_code) == (201, 200) and made.json()["memberCount"] == 2
+        for conversation in (made.json()["id"], crowd, group):
+            ben.send(conversation, "Buy now")
+        assert ben.get("/v1/settings").status_code == 200
+        session.send(type="typing", conversationId=group, active=True)
+        assert [frame for frame in session.frames if frame["type"] == "bye"] == []
+    for nobody in (stranger, other):
+        assert nobody.get("/v1/conversations").json()["conversations"] == []
+        assert nobody.get("/v1/requests").json()["requests"] == []
+        assert nobody.get(f"/v1/conversations/{made.json()['id']}").status_code == 404
+    shown = anna.get(f"/v1/conversations/{group}/messages").json()["messages"]
+    assert shown[-1]["text"] == "Buy now", "what exists goes on"
+    assert stranger.name in [each["userId"] for each in ben.get(f"/v1/conversations/{group}/members").json()["members"]]
+    lift(ben)
+    heard = ben.group(other)
+    assert [each["id"] for each in other.get("/v1/conversations").json()["conversations"]] == [heard]
+
+
 @pytest.mark.parametrize("mode", ["readOnly", "out"])
 def test_nothing_is_stored_that_began_after_the_acknowledgement(suspend, lift, anna, ben, mode):
     group = anna.group(ben)

@@ -231,7 +231,12 @@ private final class Line {
 
 @Suite struct HookAnswerTests {
     private func answer(_ body: String, status: Int = 200, count: Int = 2) throws -> [Int: String] {
-        try HookAnswer(status: status, Array(body.utf8), count: count).refusals
+        let actions = try HookAnswer(status: status, Array(body.utf8), count: count, [.allow, .refuse]).actions
+        var refusals: [Int: String] = [:]
+        for (position, action) in actions.enumerated() {
+            if case .refuse(let detail) = action { refusals[position] = detail }
+        }
+        return refusals
     }
 
     @Test("one action is for all messages, results are for one each, 204 allows")
@@ -241,7 +246,7 @@ private final class Line {
         #expect(try answer(#"{"action":"refuse","detail":"No."}"#) == [0: "No.", 1: "No."])
         #expect(
             try answer(#"{"results":[{"action":"allow","more":[1]},{"action":"refuse"}],"version":2}"#)
-                == [1: HookAnswer.defaultDetail])
+                == [1: ""])
     }
 
     @Test("a detail is one line of plain text of bounded length")
@@ -263,13 +268,15 @@ private final class Line {
             #"{"action":"allow","action":"refuse"}"#, #"{"action":"refuse","detail":7}"#,
         ])
     func garbage(body: String) {
-        #expect(throws: HookFailure.answer) { try HookAnswer(status: 200, Array(body.utf8), count: 2) }
+        #expect(throws: HookFailure.answer) {
+            try HookAnswer(status: 200, Array(body.utf8), count: 2, [.allow, .refuse])
+        }
     }
 
     @Test("any other status is a failure", arguments: [100, 201, 202, 301, 302, 307, 400, 401, 403, 404, 500, 503])
     func statuses(status: Int) {
         #expect(throws: HookFailure.status) {
-            try HookAnswer(status: status, Array(#"{"action":"allow"}"#.utf8), count: 1)
+            try HookAnswer(status: status, Array(#"{"action":"allow"}"#.utf8), count: 1, [.allow])
         }
     }
 }
@@ -298,7 +305,7 @@ private final class Line {
     private func configuration(_ variables: [String: String]) throws -> HookConfiguration? {
         var environment = Environment(
             Dictionary(uniqueKeysWithValues: variables.map { ("PARLEY_MESSAGE_HOOK\($0)", $1) }))
-        return try HookConfiguration(environment: &environment)
+        return try HookConfiguration.ofMessages(&environment)
     }
 
     @Test("without an address nobody is asked; with one, all that it needs is decoded")
@@ -368,7 +375,7 @@ private final class Line {
         return buffer.array
     }
 
-    private func json(_ question: HookQuestion) -> String {
+    private func json(_ question: MessageQuestion) -> String {
         var buffer = ByteBuffer()
         buffer.beginArray()
         question.write(to: &buffer)
@@ -378,7 +385,7 @@ private final class Line {
 
     @Test("messages are shown as the contract names their fields")
     func messages() throws {
-        let question = try #require(HookQuestion(.sendMessages, Self.command(2)))
+        let question = try #require(MessageQuestion(.sendMessages, Self.command(2)))
         #expect(question.count == 2 && !question.isWrite)
         let head = #""kind":"message","conversationId":"\#(Self.conversation)""#
         #expect(
@@ -403,7 +410,7 @@ private final class Line {
             }
             return buffer.array
         }
-        let question = try #require(HookQuestion(.sendSealed, command))
+        let question = try #require(MessageQuestion(.sendSealed, command))
         let head = #"{"kind":"message","conversationId":"\#(Self.conversation)","id":"\#(Self.message(0))""#
         #expect(json(question) == #"[\#(head),"sealed":"c2VhbA=="},\#(head),"text":"c2VhbA=="}]"#)
         #expect(question.command(with: [0, 1]) == command)
@@ -411,7 +418,7 @@ private final class Line {
 
     @Test("a command is what is left of it without what was refused")
     func rest() throws {
-        let question = try #require(HookQuestion(.sendMessages, Self.command(3)))
+        let question = try #require(MessageQuestion(.sendMessages, Self.command(3)))
         #expect(question.command(with: [0, 1, 2]) == Self.command(3))
         #expect(question.command(with: [0, 1]) == Self.command(2))
         let first = question.command(with: [0])
@@ -420,10 +427,10 @@ private final class Line {
 
     @Test("of writes only edits and scheduled messages bring a text")
     func writes() throws {
-        func question(_ action: Write.Action) -> HookQuestion? {
+        func question(_ action: Write.Action) -> MessageQuestion? {
             var buffer = ByteBuffer()
             Write(Self.conversation, by: anna, key: nil, action).write(to: &buffer)
-            return HookQuestion(.write, buffer.array)
+            return MessageQuestion(.write, buffer.array)
         }
         let edit = try #require(question(.edit(Self.message(0), text: "new \"text\"")))
         #expect(
@@ -445,7 +452,81 @@ private final class Line {
                 + #""text":"later","replyTo":"\#(Self.message(1))","mentions":["ben"],"mentionsAll":true,"extra":{"n":1.0}}]"#
         )
         #expect(question(.unlist) == nil)
-        #expect(HookQuestion(.createConversation, []) == nil)
+        #expect(MessageQuestion(.createConversation, []) == nil)
+    }
+}
+
+@Suite struct ConsentQuestionTests {
+    private static let conversation = ConversationID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d90")!)
+
+    private func question(_ kind: StoreRequestKind, _ command: some WireCodable) -> ConsentQuestion? {
+        var buffer = ByteBuffer()
+        command.write(to: &buffer)
+        return ConsentQuestion(kind, buffer.array)
+    }
+
+    private func json(_ question: ConsentQuestion) -> String {
+        var buffer = ByteBuffer()
+        question.write(to: &buffer)
+        return String(decoding: buffer.array, as: UTF8.self)
+    }
+
+    private func bytes(_ command: some WireCodable) -> [UInt8] {
+        var buffer = ByteBuffer()
+        command.write(to: &buffer)
+        return buffer.array
+    }
+
+    @Test("of a new conversation it names each member, and what is said of each goes along with the command")
+    func creation() throws {
+        var command = CreateConversation(
+            conversation: Self.conversation, kind: .group, creator: anna, title: "Plans", members: [ben, carla],
+            Introduction(peoplePerDay: 3))
+        let question = try #require(self.question(.createConversation, command))
+        let about = #"{"kind":"group","conversationId":"\#(Self.conversation)","title":"Plans","userId":"#
+        #expect(question.count == 2 && json(question) == about + #""ben"},"# + about + #""carla"}"#)
+        command.introduction.consents = [.declined, .given]
+        #expect(question.command(with: [.declined, .given]) == bytes(command))
+    }
+
+    @Test("of writes only those that add a member bring somebody in")
+    func addition() throws {
+        func write(_ action: Write.Action) -> Write { Write(Self.conversation, by: anna, key: nil, action) }
+        let question = try #require(
+            self.question(.write, write(.putMember(ben, .admin, Introduction(peoplePerDay: 3)))))
+        #expect(
+            json(question) == #"{"kind":"group","conversationId":"\#(Self.conversation)","userId":"ben"}"#)
+        #expect(
+            question.command(with: [.asked])
+                == bytes(write(.putMember(ben, .admin, Introduction([.asked], peoplePerDay: 3)))))
+        #expect(self.question(.write, write(.removeMember(ben))) == nil)
+    }
+
+    @Test("of each may be said that they come in, are asked, hear nothing, or are refused; of messages less")
+    func answers() throws {
+        let body = Array(
+            #"{"results":[{"action":"allow"},{"action":"ask"},{"action":"decline"},{"action":"refuse"}]}"#.utf8)
+        let answer = try HookAnswer(status: 200, body, count: 4, ConsentQuestion.actions)
+        #expect(answer.actions == [.allow, .ask, .decline, .refuse("")])
+        #expect(throws: HookFailure.answer) { try HookAnswer(status: 200, body, count: 4, MessageQuestion.actions) }
+    }
+
+    @Test("a hook for members needs the option that asks strangers, and says nothing of failing")
+    func configuration() throws {
+        func configuration(_ requests: MessageRequests, _ more: [String: String] = [:]) throws -> HookConfiguration? {
+            var environment = Environment(
+                [
+                    "PARLEY_CONSENT_HOOK": "https://app.example/", "PARLEY_CONSENT_HOOK_TIMEOUT": "200ms",
+                    "PARLEY_CONSENT_HOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                ].merging(more) { $1 })
+            return try .ofMembers(&environment, requests)
+        }
+        let hook = try #require(try configuration(.strangers))
+        #expect(!hook.failsOpen && hook.timeout == .milliseconds(200))
+        let refused = #expect(throws: ConfigurationError.self) { try configuration(.off) }
+        #expect(refused?.variable == "PARLEY_MESSAGE_REQUESTS")
+        let alone = #expect(throws: ConfigurationError.self) { try configuration(.off, ["PARLEY_CONSENT_HOOK": ""]) }
+        #expect(alone?.variable == "PARLEY_CONSENT_HOOK")
     }
 }
 
@@ -469,9 +550,9 @@ private final class TestTransport: HookTransport {
     @Reactor
     private final class Scene {
         let transport = TestTransport()
-        let hook: MessageHook
+        let hook: ApplicationHook<MessageQuestion>
         private(set) var verdicts: [String] = []
-        private var turns: [String: MessageHook.Turn] = [:]
+        private var turns: [String: HookTurn] = [:]
         private let metrics: HookMetrics
 
         init(timeout: Duration = .seconds(1)) throws {
@@ -480,24 +561,24 @@ private final class TestTransport: HookTransport {
                 "PARLEY_MESSAGE_HOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
                 "PARLEY_MESSAGE_HOOK_FAILS": "closed",
             ])
-            let configuration = try #require(try HookConfiguration(environment: &environment))
-            metrics = HookMetrics(Metrics())
+            let configuration = try #require(try HookConfiguration.ofMessages(&environment))
+            metrics = HookMetrics(Metrics(), .messages)
             var limits = limits(requests: 2, perRequest: 10, bytesPerRequest: 10_000)
             limits.timeout = timeout
-            hook = MessageHook(configuration, limits, transport, metrics, Log(service: "ingest", level: .error))
+            hook = ApplicationHook(configuration, limits, transport, metrics, Log(service: "ingest", level: .error))
         }
 
         func ask(_ name: String, of user: UserID) throws {
             var buffer = ByteBuffer()
             let id = MessageID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-000000000010")!)
             Write(MessageHookTests.conversation, by: user, key: nil, .edit(id, text: name)).write(to: &buffer)
-            let question = try #require(HookQuestion(.write, buffer.array))
+            let question = try #require(MessageQuestion(.write, buffer.array))
             try hook.ask(question, of: user) { [self] verdict, turn in
                 let text =
-                    switch verdict {
-                    case .allowed: "allowed"
-                    case .failed: "failed"
-                    case .refused(let details): "refused: \(details[0] ?? "")"
+                    switch verdict?.first {
+                    case .refuse(let detail): "refused: \(detail)"
+                    case let action?: "\(action)ed"
+                    case nil: "failed"
                     }
                 verdicts.append("\(name) \(text)")
                 turns[name] = turn

@@ -152,7 +152,7 @@ public enum SchemaTypes {
         "ProfileExtra": [String: JSONValue].self,
         "MessageExtra": [String: JSONValue].self,
         "ProfileWriters": Open<ProfileWriters>.self,
-        "MessageRequests": Open<MessageRequests>.self,
+        "MessageRequests": Open<MessageRequests>.self, "NewAccountLimits": NewAccountLimits.self,
         "ReportAction": Open<ReportAction>.self,
         "ReportReason": Open<ReportReason>.self,
         "Role": Open<MemberRole>.self,

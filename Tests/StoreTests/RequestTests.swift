@@ -138,6 +138,104 @@ struct RequestTests {
         }
     }
 
+    @Test("what the application says of each holds, with the option and without it", arguments: [false, true])
+    @Reactor func consents(asks: Bool) async throws {
+        try await withStore(asks: asks) { store in
+            let people = ["given", "asked", "declined"].map { UserID($0)! }
+            func code(_ reply: StoreUnderTest.Reply?) -> Problem.Code? {
+                if case .problem(let problem) = reply { problem.code } else { nil }
+            }
+            func create(_ id: ConversationID, _ consents: [Consent]) async -> StoreUnderTest.Reply? {
+                await store.ask(
+                    .createConversation, in: id.slot,
+                    CreateConversation(
+                        conversation: id, kind: .group, creator: bob, title: "", members: people, Introduction(consents)
+                    ))
+            }
+            let groups = [group, ConversationID(.random)]
+            let nothing: [(Consent, Problem.Code)] = [(.refused, .refusedByApplication), (.unanswered, .unavailable)]
+            for (consent, refusal) in nothing {
+                #expect(await code(create(group, [.given, .asked, consent])) == refusal)
+            }
+            #expect(await listed("bob", store).isEmpty)
+            #expect(await create(groups[0], [.given, .asked, .declined])?.status == 201)
+            #expect(await create(groups[0], [.refused, .refused, .refused])?.status == 200, "it is there")
+            _ = await store.ask(
+                .createConversation, in: groups[1].slot,
+                CreateConversation(conversation: groups[1], kind: .group, creator: bob, title: "", members: []))
+            for (person, consent) in zip(people, [Consent.given, .asked, .declined]) {
+                for (consent, refusal) in nothing {
+                    let add = Write.Action.putMember(person, nil, Introduction([consent]))
+                    #expect(await code(store.write(add, by: "bob", in: groups[1])) == refusal)
+                }
+                let add = Write.Action.putMember(person, nil, Introduction([consent]))
+                #expect(await store.write(add, by: "bob", in: groups[1])?.status == 200)
+                let promote = Write.Action.putMember(person, .admin, Introduction([.refused]))
+                #expect(await store.write(promote, by: "bob", in: groups[1])?.status == 200, "who is in")
+            }
+            for id in groups {
+                #expect(await store.conversation(id, for: "bob")?.field("memberCount") as? Int == 4)
+            }
+            let ids = Set(groups.map { "\($0)" })
+            #expect(await Set(listed("given", store)) == ids)
+            #expect(await waiting(for: "given", store).isEmpty)
+            #expect(await listed("asked", store).isEmpty)
+            #expect(await Set(self.ids(waiting(for: "asked", store)).compactMap(\.self)) == ids)
+            #expect(await listed("declined", store).isEmpty)
+            #expect(await waiting(for: "declined", store).isEmpty)
+            #expect(kinds(told: "declined", store).isEmpty)
+        }
+    }
+
+    @Test("an outcome that waits for the application is not kept for a repetition, one that was decided is")
+    @Reactor func undecided() async throws {
+        try await withStore { store in
+            _ = await store.ask(
+                .createConversation, in: group.slot,
+                CreateConversation(conversation: group, kind: .group, creator: bob, title: "", members: []))
+            func add(_ consent: Consent, _ key: UUIDBytes) async -> UInt16? {
+                await store.write(.putMember(alice, nil, Introduction([consent])), by: "bob", in: group, key: key)?
+                    .status
+            }
+            let keys = [UUIDBytes.random, .random]
+            #expect(await add(.refused, keys[0]) == 403)
+            #expect(await add(.given, keys[0]) == 403)
+            #expect(await add(.unanswered, keys[1]) == 503)
+            #expect(await add(.given, keys[1]) == 200)
+            #expect(await add(.unanswered, keys[1]) == 200)
+        }
+    }
+
+    @Test("whom a new account brings in is counted over all its conversations, also of those at the same time")
+    @Reactor func people() async throws {
+        try await withStore(asks: false) { store in
+            let groups = (0..<6).map { _ in ConversationID(.random) }
+            for group in groups {
+                _ = await store.ask(
+                    .createConversation, in: group.slot,
+                    CreateConversation(conversation: group, kind: .group, creator: bob, title: "", members: []))
+            }
+            let limited = Introduction(peoplePerDay: 4)
+            var statuses: [UInt16] = []
+            for (number, group) in groups.enumerated() {
+                let write = Write(group, by: bob, key: nil, .putMember(UserID("one\(number)")!, nil, limited))
+                Reactor.spawn {
+                    let reply = await store.ask(.write, in: group.slot, write)
+                    statuses.append(reply?.status ?? 0)
+                }
+            }
+            #expect(await store.eventually { statuses.count == groups.count })
+            #expect(statuses.sorted() == [200, 200, 200, 200, 429, 429])
+            let introductions = { try store.database.query("SELECT people FROM store.introductions") }
+            #expect(try introductions().map { $0[0] as Int32 } == [4])
+            try await store.startReceipt()
+            while await store.ask(.eraseUser, in: bob.slot, EraseUser(bob))?.status != 200 {
+                await Reactor.sleep(for: .milliseconds(10))
+            }
+            #expect(try introductions().isEmpty)
+        }
+    }
+
     @Test("accepted, a request is a conversation from its first position on, and to the others nothing has happened")
     @Reactor func accepted() async throws {
         try await withStore { store in

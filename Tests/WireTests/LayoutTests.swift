@@ -37,6 +37,12 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         "018900000000700080000000000000c5" + "01" + "05616c696365" + "000348c3a9" + "000103626f62"
     ),
     (
+        CreateConversation(
+            conversation: conversation, kind: .direct, creator: alice, title: "", members: [bob],
+            Introduction([.declined], peoplePerDay: 20)),
+        "018900000000700080000000000000c5" + "02" + "05616c696365" + "0000" + "000103626f62" + "001403"
+    ),
+    (
         ListConversations(
             reader: bob, limit: 50,
             before: ActivityCursor(lastActivityAt: Timestamp(milliseconds: 1), conversation: conversation)),
@@ -331,6 +337,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     /// Whether a value may end there.
     private func isWhole(_ value: any WireCodable, at length: Int) -> Bool {
         switch value {
+        // A command without an introduction, or without consents in it.
+        case let creation as CreateConversation where creation.introduction != Introduction():
+            [0, 2].contains(length - encoded(creation).count + 2 + creation.introduction.consents.count)
         // A problem's detail, the reason of a suspension and the texts of reports extend to the end of the bytes.
         case is Problem: length >= 1
         case is WrittenMessages.Answer: length >= 1
@@ -772,7 +781,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .mark(.pinned(order: nil)), .mark(.archived(through: .max)), .mark(.archived(through: nil)),
             .mark(.unread(true)), .mark(.unread(false)), .block(bob, true), .block(bob, false),
             .draft("té", replyTo: message), .draft("", replyTo: nil), .acceptRequest, .declineRequest,
-            .putMember(bob, .admin), .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
+            .putMember(bob, .admin), .putMember(bob, nil, Introduction([.refused])),
+            .putMember(bob, nil, Introduction(peoplePerDay: 20)),
+            .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
             .setPermissions(GroupPermissions(mentionAll: .admins)),
             .setPermissions(GroupPermissions(mentionAll: .members)),
             .setPermissions(.byDefault), .setLifetime(seconds: 86_400), .liftBan(bob),

@@ -5,7 +5,8 @@ extension IngestService {
     func createConversation(
         _ body: UnsafeRawBufferPointer, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
-        let command = try ConversationFields.command(body, creator: user, limits: limits)
+        var command = try ConversationFields.command(body, creator: user, limits: limits)
+        command.introduction.peoplePerDay = exchange.peoplePerDay
         let weight = try pay(exchange, items: command.members.count)
         exchange.act?.note(command.conversation)
         forward(.createConversation, in: command.conversation.slot, size: body.count, weight: weight, exchange) {

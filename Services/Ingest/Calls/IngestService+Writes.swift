@@ -9,8 +9,11 @@ extension IngestService {
         _ request: Request, _ route: Route, _ query: QueryParameters, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let conversation = try route.conversation()
-        let action = try action(route, query, request.body)
-        if case .putMember(_, let role?) = action { exchange.act?.note(detail: role.name) }
+        var action = try action(route, query, request.body)
+        if case .putMember(let user, let role, _) = action, let limit = exchange.peoplePerDay {
+            action = .putMember(user, role, Introduction(peoplePerDay: limit))
+        }
+        if case .putMember(_, let role?, _) = action { exchange.act?.note(detail: role.name) }
         let write = Write(conversation, by: user, key: try IdempotencyKey.of(request[.idempotencyKey]), action)
         forward(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
     }

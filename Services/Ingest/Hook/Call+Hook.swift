@@ -1,29 +1,38 @@
 extension Call {
-    /// Whether the application is asked before a user's call is carried out, if it wants to be: it brings a text into a
-    /// conversation that others read as the user's words.
-    var asksApplication: Bool {
+    /// What the application can be asked about.
+    enum Asked {
+        /// A text that the call brings into a conversation, where others read it as the user's words.
+        case messages
+        /// People whom it brings into a conversation, without their doing.
+        case members
+    }
+
+    /// What the application is asked about before a user's call is carried out, if it wants to be.
+    var asksApplication: Asked? {
         switch self {
-        case .send, .sendBatch, .edit, .schedule: true
+        case .send, .sendBatch, .edit, .schedule: .messages
+        case .createConversation, .putMember: .members
         // Of administrators, who are not asked about.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
             .importRecords, .dropImport, .exportConversation, .exportUser, .acts:
-            false
+            nil
         // Titles, names and the like, which are no messages.
-        case .createConversation, .rename, .createInvitation, .putProfile, .createReport: false
+        case .rename, .createInvitation, .putProfile, .createReport: nil
         // A draft is its writer's alone. A message that is pinned was asked about.
         case .putDraft, .removeDraft, .cancelScheduled, .pinMessage, .unpinMessage, .setTapback, .removeTapback,
             .delete:
-            false
-        case .unlist, .putMember, .removeMember, .clearHistory, .putPermissions, .putLifetime, .liftBan,
+            nil
+        // Whoever joins does so themselves.
+        case .unlist, .removeMember, .clearHistory, .putPermissions, .putLifetime, .liftBan,
             .revokeInvitation, .join, .declineJoinRequest, .block, .unblock, .acceptRequest, .declineRequest, .mute,
             .unmute, .pin, .unpin, .archive, .unarchive, .markUnread, .unmarkUnread, .putSettings,
             .putConversationSettings, .endDevice, .endOtherDevices, .receipts:
-            false
+            nil
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .devices, .revisions, .tapbacks, .messageReceipts,
             .pinnedMessages, .mentions, .scheduled:
-            false
+            nil
         }
     }
 }

@@ -1,35 +1,46 @@
 import JSON
 import Models
 
-/// What the application says of the messages that it was asked about.
+/// What the application says of what it was asked about.
 struct HookAnswer: Equatable {
-    /// What it tells the sender, by the position of each message that it refuses.
-    private(set) var refusals: [Int: String] = [:]
+    enum Action: Equatable {
+        enum Name: CaseIterable {
+            case allow, refuse, ask, decline
+        }
+
+        case allow
+        /// With what its user is told.
+        case refuse(String)
+        case ask
+        case decline
+    }
+
+    /// Of each.
+    private(set) var actions: [Action]
 
     static let mostBytes = 256 << 10
     /// Of a detail, in Unicode scalars. The rest is cut off.
     static let detailCharacters = 300
-    static let defaultDetail = "the application does not accept this message"
 
-    /// - Parameter count: of the messages.
-    init(status: Int, _ body: [UInt8], count: Int) throws(HookFailure) {
+    /// - Parameter names: what may be said.
+    init(status: Int, _ body: [UInt8], count: Int, _ names: [Action.Name]) throws(HookFailure) {
         guard status == 200 || status == 204 else { throw .status }
+        actions = Array(repeating: .allow, count: count)
         guard status == 200 else { return }
         guard let verdict = body.withUnsafeBytes(Verdict.init(document:)) else { throw .answer }
-        switch (verdict.refuses, verdict.results) {
-        case (false?, nil): break
-        case (true?, nil): for position in 0..<count { refusals[position] = verdict.text }
-        case (nil, let results?) where results.count == count:
-            for (position, result) in results.enumerated() where result.refuses == true {
-                refusals[position] = result.text
-            }
+        let verdicts: [Verdict]
+        switch (verdict.name, verdict.results) {
+        case (_?, nil): verdicts = Array(repeating: verdict, count: count)
+        case (nil, let results?) where results.count == count: verdicts = results
         default: throw .answer
         }
+        guard verdicts.allSatisfy({ $0.name.map(names.contains) ?? false }) else { throw .answer }
+        actions = verdicts.map(\.action)
     }
 
-    /// `{"action":"refuse","detail":"…"}`, or `{"results":[…]}` with one of these for each message.
+    /// `{"action":"refuse","detail":"…"}`, or `{"results":[…]}` with one of these for each.
     private struct Verdict {
-        private(set) var refuses: Bool?
+        private(set) var name: Action.Name?
         private var detail: String?
         private(set) var results: [Verdict]?
 
@@ -51,7 +62,7 @@ struct HookAnswer: Equatable {
             try reader.beginObject()
             while let key = try reader.nextKey(of: Self.keys, &given) {
                 switch key {
-                case "action": refuses = try Self.action(&reader)
+                case "action": name = try Self.name(&reader)
                 case "detail": detail = try reader.consumeNull() ? nil : try reader.string()
                 case "results" where mayHaveResults: results = try Self.results(&reader)
                 default: try reader.skip()
@@ -59,11 +70,22 @@ struct HookAnswer: Equatable {
             }
         }
 
-        private static func action(_ reader: inout JSONReader) throws(JSONError) -> Bool {
+        private static func name(_ reader: inout JSONReader) throws(JSONError) -> Action.Name {
             switch try reader.slice() {
-            case "allow": return false
-            case "refuse": return true
-            default: throw reader.failure(.expected("allow or refuse"))
+            case "allow": return .allow
+            case "refuse": return .refuse
+            case "ask": return .ask
+            case "decline": return .decline
+            default: throw reader.failure(.expected("an action"))
+            }
+        }
+
+        var action: Action {
+            switch name {
+            case .refuse: .refuse(text)
+            case .ask: .ask
+            case .decline: .decline
+            case .allow, nil: .allow
             }
         }
 
@@ -72,18 +94,18 @@ struct HookAnswer: Equatable {
             try reader.beginArray()
             while try reader.nextElement() {
                 let result = try Verdict(&reader, mayHaveResults: false)
-                guard result.refuses != nil else { throw reader.failure(.expected("an action")) }
+                guard result.name != nil else { throw reader.failure(.expected("an action")) }
                 results.append(result)
             }
             return results
         }
 
         /// One line of plain text: nothing that a terminal or a page would take for more than text, or in another direction.
-        var text: String {
+        private var text: String {
             let scalars = (detail ?? "").unicodeScalars.map { HookAnswer.isPlain($0) ? $0 : " " }
             let words = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
             let text = String(String.UnicodeScalarView(words.unicodeScalars.prefix(HookAnswer.detailCharacters)))
-            return text.isEmpty ? HookAnswer.defaultDetail : text
+            return text
         }
     }
 

@@ -8,49 +8,109 @@ import Wire
 extension IngestService {
     typealias Completion = @Reactor (Result<BusResponse, Problem>) -> Void
 
-    /// The hook, if the application is to be asked about this request: about what users send themselves, not about what its own
-    /// backend sends for them.
-    func hook(for request: Request, _ call: Call) throws(Problem) -> MessageHook? {
-        guard let messageHook, call.asksApplication else { return nil }
-        return try authenticator.isAdministrator(request) ? nil : messageHook
+    /// The hook, if the application is to be asked about this request: about what users do themselves, not about what its own
+    /// backend does for them.
+    func hook(for request: Request, _ call: Call) throws(Problem) -> Hook? {
+        let hook: Hook? =
+            switch call.asksApplication {
+            case .messages: messageHook.map(Hook.messages)
+            case .members: try authenticator.isUnheard(request) ? .nobody : consentHook.map(Hook.members)
+            case nil: nil
+            }
+        guard let hook else { return nil }
+        return try authenticator.isAdministrator(request) ? nil : hook
     }
 
-    /// Asks the application about a command, and sends it to the store unless it is refused.
+    enum Hook {
+        case messages(ApplicationHook<MessageQuestion>)
+        case members(ApplicationHook<ConsentQuestion>)
+        /// The user is not heard: whoever they bring in has declined.
+        case nobody
+    }
+
+    /// Asks the application about a command, and sends it to the store with what was said.
     func ask(
-        _ hook: MessageHook, _ kind: StoreRequestKind, in slot: Slot, _ command: [UInt8], of user: UserID,
+        _ hook: Hook, _ kind: StoreRequestKind, in slot: Slot, _ command: [UInt8], of user: UserID,
         _ trace: TraceContext?, _ completion: @escaping Completion
     ) {
-        guard let question = HookQuestion(kind, command) else {
-            preconditionFailure("a call that the application is asked about sends messages or edits one")
+        let send = { @Reactor [self] (command: [UInt8], completion: @escaping Completion) in
+            bus.request(
+                kind, in: slot, deadline: deadline, trace: trace, fields: { $0.append(command) },
+                completion: { completion($0.result) })
         }
-        let failsOpen = hook.failsOpen
         do throws(Problem) {
-            try hook.ask(question, of: user) { [self] verdict, turn in
-                let finish: Completion = { result in
-                    completion(result)
-                    turn.end()
+            switch hook {
+            case .messages(let hook):
+                guard let question = MessageQuestion(kind, command) else {
+                    preconditionFailure("a call that the application is asked about sends messages or edits one")
                 }
-                let send = { @Reactor [self] (command: [UInt8], completion: @escaping Completion) in
-                    bus.request(
-                        kind, in: slot, deadline: deadline, trace: trace, fields: { $0.append(command) },
-                        completion: { completion($0.result) })
-                }
-                switch verdict {
-                case .allowed: send(command, finish)
-                case .failed where failsOpen: send(command, finish)
-                case .failed: finish(.failure(.noAnswer))
-                case .refused(let refusals): refuse(refusals, of: question, in: slot, send, finish)
-                }
+                try ask(hook, question, of: user, in: slot, send, completion)
+            case .members(let hook):
+                let question = Self.consentQuestion(kind, command)
+                // Whoever opens a group of their own brings nobody in.
+                guard question.count > 0 else { return send(command, completion) }
+                try ask(hook, question, of: user, send, completion)
+            case .nobody:
+                let question = Self.consentQuestion(kind, command)
+                send(question.command(with: Array(repeating: .declined, count: question.count)), completion)
             }
         } catch {
             completion(.failure(error))
         }
     }
 
+    // MARK: Members
+
+    private static func consentQuestion(_ kind: StoreRequestKind, _ command: [UInt8]) -> ConsentQuestion {
+        guard let question = ConsentQuestion(kind, command) else {
+            preconditionFailure("a call that the application is asked about members brings somebody in")
+        }
+        return question
+    }
+
+    /// It is the store that refuses: it alone knows whether somebody would come in at all. So a repeated request gets its first
+    /// response, whatever the application says now, and the roles of members change without it.
+    private func ask(
+        _ hook: ApplicationHook<ConsentQuestion>, _ question: ConsentQuestion, of user: UserID,
+        _ send: @escaping @Reactor ([UInt8], @escaping Completion) -> Void, _ completion: @escaping Completion
+    ) throws(Problem) {
+        try hook.ask(question, of: user) { verdict, turn in
+            let consents =
+                verdict?.map(Consent.init) ?? Array(repeating: .unanswered, count: question.count)
+            let detail = verdict?.lazy.compactMap(\.detail).first { !$0.isEmpty }
+            send(question.command(with: consents)) { result in
+                completion(detail.map { result.refused(with: $0) } ?? result)
+                turn.end()
+            }
+        }
+    }
+
+    // MARK: Messages
+
+    private func ask(
+        _ hook: ApplicationHook<MessageQuestion>, _ question: MessageQuestion, of user: UserID, in slot: Slot,
+        _ send: @escaping @Reactor ([UInt8], @escaping Completion) -> Void, _ completion: @escaping Completion
+    ) throws(Problem) {
+        let failsOpen = hook.failsOpen
+        try hook.ask(question, of: user) { [self] verdict, turn in
+            let finish: Completion = { result in
+                completion(result)
+                turn.end()
+            }
+            guard let verdict else {
+                return failsOpen ? send(question.command, finish) : finish(.failure(.noAnswer))
+            }
+            var refusals: [Int: String] = [:]
+            for (position, action) in verdict.enumerated() { refusals[position] = action.detail }
+            guard !refusals.isEmpty else { return send(question.command, finish) }
+            refuse(refusals, of: question, in: slot, send, finish)
+        }
+    }
+
     /// Before a refusal is said, the store is asked what of it is stored already: of a request that is repeated because its
     /// response was lost, and what was said of the first holds. And who is not in the conversation hears that alone.
     private func refuse(
-        _ refusals: [Int: String], of question: HookQuestion, in slot: Slot,
+        _ refusals: [Int: String], of question: MessageQuestion, in slot: Slot,
         _ send: @escaping @Reactor ([UInt8], @escaping Completion) -> Void, _ finish: @escaping Completion
     ) {
         let positions = refusals.keys.sorted()
@@ -72,7 +132,7 @@ extension IngestService {
             for (position, isWritten) in zip(positions, answer.areWritten) where !isWritten {
                 refused[position] =
                     answer.isInConversation
-                    ? Problem(.refusedByApplication, refusals[position] ?? HookAnswer.defaultDetail)
+                    ? .refusedMessage(refusals[position] ?? "")
                     : .unknownConversation
             }
             Self.send(question, without: refused, send, finish)
@@ -80,7 +140,7 @@ extension IngestService {
     }
 
     private static func send(
-        _ question: HookQuestion, without refused: [Int: Problem],
+        _ question: MessageQuestion, without refused: [Int: Problem],
         _ send: @Reactor ([UInt8], @escaping Completion) -> Void, _ finish: @escaping Completion
     ) {
         if question.count == 1, let problem = refused[0] { return finish(.failure(problem)) }
@@ -112,5 +172,38 @@ extension IngestService {
 extension Problem {
     fileprivate static let noAnswer = Problem(
         .unavailable, "the application does not answer at the moment: repeat the request as it is")
+    fileprivate static func refusedMessage(_ detail: String) -> Problem {
+        Problem(.refusedByApplication, detail.isEmpty ? "the application does not accept this message" : detail)
+    }
+
     fileprivate static let unknownConversation = Problem(.notFound, "there is no such conversation")
+}
+
+extension HookAnswer.Action {
+    /// What the user is told, of a refusal. Empty: nothing of the application's own.
+    fileprivate var detail: String? { if case .refuse(let detail) = self { detail } else { nil } }
+}
+
+extension Consent {
+    fileprivate init(_ action: HookAnswer.Action) {
+        self =
+            switch action {
+            case .allow: .given
+            case .ask: .asked
+            case .decline: .declined
+            case .refuse: .refused
+            }
+    }
+}
+
+extension Result<BusResponse, Problem> {
+    /// With the application's words, if this is a refusal of its.
+    fileprivate func refused(with detail: String) -> Self {
+        guard case .success(let response) = self, response.status == Problem.Code.refusedByApplication.status else {
+            return self
+        }
+        var reader = ByteReader(response.payload.bytes)
+        guard let problem = try? Problem(from: &reader), problem.code == .refusedByApplication else { return self }
+        return .failure(Problem(.refusedByApplication, detail))
+    }
 }

@@ -10,13 +10,26 @@ struct UserLimit: Sendable {
     /// The cost of the requests in flight, as in `CallCost`.
     let costInFlight: Int
     let bytesInFlight: Int
+
+    func with(_ rate: TokenBucket.Rate) -> Self {
+        Self(rate: rate, costInFlight: costInFlight, bytesInFlight: bytesInFlight)
+    }
+}
+
+/// What a user may less whose account is new, as the claim `since` of their token says.
+struct NewAccountLimit: Sendable {
+    /// For how long an account is new.
+    let age: Duration
+    let rate: TokenBucket.Rate
+    /// How many people they bring into conversations within a day. Enforced by the stores.
+    let peoplePerDay: Int
 }
 
 /// The share of this process that one authenticated user takes.
 @Reactor
 final class UserAccount: RequestAccount {
     let user: UserID
-    private let limit: UserLimit
+    var limit: UserLimit
     private let load: Load
     private var bucket: TokenBucket
     private(set) var costInFlight = 0

@@ -32,7 +32,7 @@ struct SuspensionFields {
     func suspension(of user: UserID, at now: Timestamp) throws(Problem) -> SuspendUser {
         guard let name = mode else { throw .missing("mode") }
         guard let mode = SuspensionMode.allCases.first(where: { name == $0.name }) else {
-            throw Problem(.invalid, "mode: must be readOnly or out")
+            throw Problem(.invalid, "mode: must be readOnly, out or unheard")
         }
         // One that has ended already would say that it was put, and hold nobody up.
         if let until, until <= now { throw Problem(.invalid, "until: must be in the future") }

@@ -39,8 +39,11 @@ extension CreateConversation: BatchStep {
             parameters.set(input.memberSlots, to: everybody.lazy.map(\.slot))
             parameters.set(input.limit, to: limit.ofUser)
             parameters.set(input.limitWhenAdded, to: limit.whenAddedByOthers)
-            parameters.set(input.directs, to: limit.asksStrangers ? directs : [])
-            parameters.set(input.asksStrangers, to: limit.asksStrangers)
+            let consents = introduction.consents
+            let decided = members.indices.map { limit.decided(consents.isEmpty ? .byOption : consents[$0]) }
+            parameters.set(input.directs, to: decided.allSatisfy { $0 == .given } ? [] : directs)
+            parameters.set(input.consents, to: decided)
+            parameters.set(input.peoplePerDay, to: introduction.peoplePerDay.map(Int32.init))
         }
     }
 
@@ -103,7 +106,8 @@ enum CreateStatement {
         let limit: Parameter<Int32>
         let limitWhenAdded: Parameter<Int32>
         let directs: Parameter<[ConversationID]>
-        let asksStrangers: Parameter<Bool>
+        let consents: Parameter<[Consent]>
+        let peoplePerDay: Parameter<Int32?>
     }
 
     struct Columns: NamedFields {
@@ -151,6 +155,12 @@ enum CreationObstacle: Int16, PostgresEnum {
     case memberIsBlocked = 4
     /// The creator is asked about it, and says yes by this.
     case isRequested = 5
+    /// By the application, which was asked about the members.
+    case isRefused = 6
+    /// The application was to be asked, and did not answer.
+    case isUndecided = 7
+    /// The creator's account is new, and they have brought in as many as they may for now.
+    case tooManyPeople = 8
 
     /// The text says whose list is full only if it is the creator's own.
     fileprivate var problem: Problem {
@@ -160,6 +170,9 @@ enum CreationObstacle: Int16, PostgresEnum {
         case .creatorHasTooMany: Problem(.conflict, "you are in as many conversations as a user may be")
         case .memberHasTooMany: Problem(.conflict, "members: one of them is in too many conversations")
         case .memberIsBlocked: Problem(.conflict, "members: you have blocked this user")
+        case .isRefused: .refusedMember
+        case .isUndecided: .undecidedMember
+        case .tooManyPeople: .tooManyPeople
         }
     }
 }

@@ -22,7 +22,7 @@
 -- :user         text
 -- :user_slot    smallint
 -- :is_blocked   boolean    from now on
--- :asks_strangers boolean  whoever does not know somebody is asked first
+-- :consent smallint        Consent of who opens the conversation when the block ends
 --
 -- > {write_result}
 WITH {prior_outcome},

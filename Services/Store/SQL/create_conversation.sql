@@ -18,7 +18,8 @@
 -- :limit                integer    how many conversations a user may have
 -- :limit_when_added     integer    how many of these others may make
 -- :directs              uuid[]     of each member the direct conversation with the creator
--- :asks_strangers       boolean    whoever does not know the creator is asked first
+-- :consents             smallint[] Consent of each member but the creator, never byOption
+-- :people_per_day       integer    whom a new account may bring in; NULL: any number
 --
 -- > member     text         NULL with an obstacle
 -- > useq       bigint       NULL with an obstacle
@@ -34,21 +35,26 @@ WITH joining AS MATERIALIZED (
         (SELECT true FROM store.blocks b
          WHERE b.user_slot = :creator_slot AND b.user_id = :creator AND b.blocked_id = u.user_id) IS NOT NULL AS is_blocked,
         u.user_id <> :creator AND {asks(
-            user_slot => u.user_slot, user => u.user_id, conversation => :conversation, direct => u.direct_id)} AS asks,
-        u.direct_id
-    FROM unnest(:members, :member_slots, :directs) AS u(user_id, user_slot, direct_id)
+            user_slot => u.user_slot, user => u.user_id, conversation => :conversation, direct => u.direct_id,
+            consent => u.consent)} AS asks,
+        u.direct_id, u.consent
+    FROM unnest(:members, :member_slots, :directs, :consents) AS u(user_id, user_slot, direct_id, consent)
 ),
 asked AS MATERIALIZED (
     SELECT j.user_slot, j.user_id, j.count, j.direct_id,
-        {may_ask(
+        j.consent <> {Consent.declined} AND ({may_ask(
             user_slot => j.user_slot, user => j.user_id, direct => j.direct_id,
-            is_direct => :kind = {ConversationKind.direct})} AS waits,
+            is_direct => :kind = {ConversationKind.direct})}) AS waits,
         {is_told_of_request(
             user_slot => j.user_slot, user => j.user_id, is_direct => :kind = {ConversationKind.direct})} AS is_told
     FROM joining j WHERE j.asks AND NOT j.blocks_creator
 ),
 verdict AS MATERIALIZED (
     SELECT CASE
+            WHEN {is_over_people_per_day(user_slot => :creator_slot, user => :creator, people => cardinality(:members) - 1)}
+                THEN {CreationObstacle.tooManyPeople}
+            WHEN bool_or(consent = {Consent.refused}) THEN {CreationObstacle.isRefused}
+            WHEN bool_or(consent = {Consent.unanswered}) THEN {CreationObstacle.isUndecided}
             WHEN bool_or(is_erased) THEN {CreationObstacle.memberIsErased}
             WHEN :kind = {ConversationKind.direct} AND bool_or(is_blocked) THEN {CreationObstacle.memberIsBlocked}
             WHEN bool_or(user_id = :creator AND count >= :limit) THEN {CreationObstacle.creatorHasTooMany}
@@ -65,6 +71,8 @@ fresh AS (
     ON CONFLICT DO NOTHING
     RETURNING slot, id, created_at
 ),
+{count_people(user_slot => :creator_slot, user => :creator,
+    people => SELECT cardinality(:members) - 1 AS people FROM fresh)},
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, title)
     SELECT slot, id, 1, {ChangeKind.conversationCreated}, :creator, created_at, :title FROM fresh

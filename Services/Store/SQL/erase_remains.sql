@@ -22,6 +22,8 @@ WITH no_changes AS (
     DELETE FROM store.user_settings s WHERE s.user_slot = :user_slot AND s.user_id = :user
 ), no_blocks AS (
     DELETE FROM store.blocks b WHERE b.user_slot = :user_slot AND b.user_id = :user
+), no_introductions AS (
+    DELETE FROM store.introductions x WHERE x.user_slot = :user_slot AND x.user_id = :user
 ), no_scheduled AS (
     DELETE FROM store.scheduled x WHERE x.user_slot = :user_slot AND x.user_id = :user
 ), no_devices AS (

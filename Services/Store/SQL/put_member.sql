@@ -12,10 +12,11 @@
 -- nobody who has declined, not even when they were taken out meanwhile. Of stays for reading alone the last one counts: what
 -- somebody saw of an earlier one ends when they are asked again, or come in.
 --
--- Whoever has asked to join has decided already: they come in, whoever lets them in.
+-- Whoever has asked to join has decided already: they come in, whoever lets them in. Of others the application may decide
+-- (`consent`): that nobody is told of it, or that nobody comes in.
 --
 -- Locks: the user's stream (lock_streams), so the list and the number of conversations in it stand until the commit; the
--- user's slot (lock_users), so nobody becomes erased meanwhile.
+-- user's slot (lock_users), so nobody becomes erased meanwhile; the actor's stream, if whom they bring in is counted.
 --
 -- :slot         smallint
 -- :conversation uuid
@@ -30,7 +31,8 @@
 -- :limit        integer    how many conversations others may put into a user's list
 -- :member_limit integer    how many members a conversation may have
 -- :direct       uuid       the direct conversation of the two
--- :asks_strangers boolean  whoever does not know the actor is asked first
+-- :consent      smallint   Consent, never byOption
+-- :people_per_day integer  whom the actor, whose account is new, may bring in; NULL: any number
 --
 -- > {write_result}
 WITH {prior_outcome},
@@ -55,7 +57,7 @@ own AS MATERIALIZED (
     FROM wish
 ),
 asked AS MATERIALIZED (
-    SELECT {may_ask(is_direct => false)} AS waits, {is_told_of_request(is_direct => false)} AS is_told
+    SELECT :consent <> {Consent.declined} AND ({may_ask(is_direct => false)}) AS waits, {is_told_of_request(is_direct => false)} AS is_told
     FROM own WHERE own.asks AND NOT own.blocks_actor AND NOT own.has_request
 ),
 listing AS MATERIALIZED (
@@ -70,6 +72,7 @@ verdict AS MATERIALIZED (
     FROM (SELECT d.*, d.problem = {Problem.none} AND NOT d.is_repeat AS is_allowed,
         NOT coalesce((SELECT s.role = coalesce(:role, s.role) FROM stay s), false) AS takes_position,
         EXISTS (SELECT FROM stay) AND (SELECT NOT (o.has_stay OR o.blocks_actor OR o.has_request) FROM own o)
+            AND :consent IN ({Consent.given}, {Consent.asked})
             AND (SELECT l.is_listed IS TRUE OR l.count < :limit FROM listing l) AS opens
     FROM standing LEFT JOIN prior p ON true CROSS JOIN LATERAL (
         SELECT p.problem IS NOT NULL AS is_repeat, CASE
@@ -82,6 +85,11 @@ verdict AS MATERIALIZED (
             WHEN NOT EXISTS (SELECT FROM stay) AND standing.role = {MemberRole.member} AND EXISTS (
                 SELECT FROM store.bans b
                 WHERE b.slot = :slot AND b.conversation_id = :conversation AND b.user_id = :user) THEN {Problem.forbidden}
+            WHEN :consent IN ({Consent.refused}, {Consent.unanswered}) AND NOT EXISTS (SELECT FROM stay)
+                AND NOT (SELECT wish.is_there FROM wish)
+                THEN CASE :consent WHEN {Consent.refused} THEN {Problem.refusedByApplication} ELSE {Problem.unavailable} END
+            WHEN NOT EXISTS (SELECT FROM stay) AND {is_over_people_per_day(
+                user_slot => :actor_slot, user => :actor, people => 1)} THEN {Problem.rateLimited}
             WHEN EXISTS (SELECT FROM store.erasures e WHERE e.user_slot = :user_slot AND e.user_id = :user)
                 THEN {Problem.conflict}
             WHEN NOT EXISTS (SELECT FROM stay)
@@ -117,6 +125,8 @@ joining AS MATERIALIZED (
     UNION ALL
     SELECT c.last_seq + 1, {ChangeTime.now}, s.role, true FROM conversation c, stay s, verdict v WHERE v.opens
 ),
+{count_people(user_slot => :actor_slot, user => :actor,
+    people => SELECT 1 AS people FROM moved WHERE NOT EXISTS (SELECT FROM stay))},
 joined AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role, is_shadowed)
     SELECT :slot, :conversation, :user, j.joined_seq, j.role, j.is_shadowed FROM joining j

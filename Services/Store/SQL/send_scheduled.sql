@@ -58,7 +58,7 @@ judged AS MATERIALIZED (
             WHEN m.known IS NOT NULL THEN m.known
             WHEN EXISTS (
                 SELECT FROM store.suspensions s
-                WHERE s.user_slot = :user_slot AND s.user_id = :user AND s.mode > 0
+                WHERE s.user_slot = :user_slot AND s.user_id = :user AND s.mode IN ({SuspensionMode.readOnly}, {SuspensionMode.out})
                   AND (s.until IS NULL OR s.until > (SELECT {ChangeTime.now}))) THEN {SendVerdict.senderIsSuspended}
             WHEN m.role = 0 THEN {SendVerdict.senderHasLeft}
             WHEN m.reply_to IS NOT NULL AND NOT EXISTS (SELECT FROM parent) THEN {SendVerdict.notReplyable}

@@ -8,7 +8,7 @@ struct BlockUser: WriteKind {
     struct Input: NamedFields {
         let user: UserInput
         let isBlocked: Parameter<Bool>
-        let asksStrangers: Parameter<Bool>
+        let consent: Parameter<Consent>
     }
 
     static let statement = PreparedWrite<Input>("block_user", PackageResources.block_user_sql, .store)
@@ -19,7 +19,7 @@ struct BlockUser: WriteKind {
     func set(_ input: Input, in parameters: inout Parameters, _ limit: ConversationLimit) {
         parameters.set(input.user, to: user)
         parameters.set(input.isBlocked, to: isBlocked)
-        parameters.set(input.asksStrangers, to: limit.asksStrangers)
+        parameters.set(input.consent, to: limit.decided(.byOption))
     }
 
     var subject: UUIDBytes? { UUIDBytes(hashOf: (isBlocked ? "+" : "-") + user.name) }

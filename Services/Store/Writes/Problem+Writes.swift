@@ -29,5 +29,11 @@ extension WriteStatement {
 }
 
 extension Problem {
+    static let refusedMember = Problem(.refusedByApplication, "the application does not allow this")
+    static let undecidedMember = Problem(
+        .unavailable, "the application does not answer at the moment: repeat the request as it is")
+    static let tooManyPeople = Problem(
+        .rateLimited,
+        "a new account brings so many people into conversations within a day (`newAccount` of the limits), and no more")
     static let erasedUser = Problem(.unauthenticated, "the user was erased")
 }

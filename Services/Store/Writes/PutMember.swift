@@ -15,7 +15,8 @@ struct PutMember: WriteKind {
         let limit: Parameter<Int32>
         let memberLimit: Parameter<Int32>
         let direct: Parameter<ConversationID>
-        let asksStrangers: Parameter<Bool>
+        let consent: Parameter<Consent>
+        let peoplePerDay: Parameter<Int32?>
     }
 
     static let statement = PreparedWrite<Input>("put_member", PackageResources.put_member_sql, .store)
@@ -23,11 +24,13 @@ struct PutMember: WriteKind {
     let user: UserID
     /// Nil: unchanged, or member.
     let role: MemberRole?
+    let introduction: Introduction
     let adder: UserID
 
-    init(user: UserID, role: MemberRole?, by adder: UserID) {
+    init(user: UserID, role: MemberRole?, _ introduction: Introduction, by adder: UserID) {
         self.user = user
         self.role = role
+        self.introduction = introduction
         self.adder = adder
     }
 
@@ -37,7 +40,8 @@ struct PutMember: WriteKind {
         parameters.set(input.limit, to: limit.whenAddedByOthers)
         parameters.set(input.memberLimit, to: limit.members)
         parameters.set(input.direct, to: DirectConversation.id(user, adder))
-        parameters.set(input.asksStrangers, to: limit.asksStrangers)
+        parameters.set(input.consent, to: limit.decided(introduction.consents.first ?? .byOption))
+        parameters.set(input.peoplePerDay, to: introduction.peoplePerDay.map(Int32.init))
     }
 
     var subject: UUIDBytes? { UUIDBytes(hashOf: user.name) }
@@ -45,6 +49,8 @@ struct PutMember: WriteKind {
     func lock(_ locks: inout Locks, for _: Write) {
         locks.insert(user: user)
         locks.insert(newStreamOf: user)
+        // Whom they have brought in is counted.
+        if introduction.peoplePerDay != nil { locks.insert(newStreamOf: adder) }
     }
 
     /// The session is live after the position before the one that made the user a member.
@@ -77,6 +83,9 @@ struct PutMember: WriteKind {
             \(Self.staysLimit) times, or \(WriteStatement.everyConflict)
             """
         case .tooLarge: Problem.fullConversation.detail
+        case .refusedByApplication: Problem.refusedMember.detail
+        case .unavailable: Problem.undecidedMember.detail
+        case .rateLimited: Problem.tooManyPeople.detail
         default: nil
         }
     }

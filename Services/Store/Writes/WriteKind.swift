@@ -98,7 +98,8 @@ extension Write {
         case .hide(let message): HideMessage(message: message)
         case .setTapback(let message, let kind): SetTapback(message: message, kind: kind)
         case .removeTapback(let message): RemoveTapback(message: message)
-        case .putMember(let user, let role): PutMember(user: user, role: role, by: actor)
+        case .putMember(let user, let role, let introduction):
+            PutMember(user: user, role: role, introduction, by: actor)
         case .removeMember(let user): RemoveMember(user: user)
         case .rename(let title): RenameConversation(title: title)
         case .clearHistory(let through): ClearHistory(through: through)

@@ -100,6 +100,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var bytesInFlight: Int
     /// Where the WebSocket is, if not at this service's origin.
     public var socketUrl: String?
+    /// What users may less whose account is new. Absent: no account is.
+    public var newAccount: NewAccountLimits?
     /// The costs by the call's name (`operationId`). A call that is not listed costs 1.
     public var costs: [String: Cost]
 
@@ -110,4 +112,15 @@ public struct Limits: Hashable, Sendable, Codable {
         /// How many of one user's requests are handled at a time.
         public var atOnce: Int?
     }
+}
+
+/// What users may less whose account is new, as the claim `since` of their token says.
+public struct NewAccountLimits: Hashable, Sendable, Codable {
+    /// For how long an account is new.
+    public var seconds: Int
+    /// Whom one user may bring into conversations within a day, which begins with the first.
+    public var peoplePerDay: Int
+    /// In place of those of all.
+    public var costPerSecond: Int
+    public var costBurst: Int
 }

@@ -22,11 +22,14 @@ public enum SuspensionMode: UInt8, CaseIterable, ContractName {
     case readOnly = 1
     /// Every request and session of theirs is refused.
     case out = 2
+    /// They do what they did, and are not told. Whoever they bring into a conversation from now on hears nothing of it.
+    case unheard = 3
 
     public var name: StaticString {
         switch self {
         case .readOnly: "readOnly"
         case .out: "out"
+        case .unheard: "unheard"
         }
     }
 }

@@ -73,6 +73,7 @@ extension Reader {
             Write(conversation, by: bob, key: nil, .setTapback(message, "like")),
             Write(conversation, by: bob, key: message.uuid, .edit(message, text: "té")),
             Write(conversation, by: bob, key: nil, .putMember(alice, .owner)),
+            Write(conversation, by: bob, key: nil, .putMember(alice, nil, Introduction([.asked], peoplePerDay: 7))),
             Write(conversation, by: bob, key: nil, .clearHistory(through: 7)),
             Write(conversation, by: bob, key: nil, .putSettings(readReceipts: .inherit)),
             Write(conversation, by: bob, key: nil, .mark(.pinned(order: -7))),

@@ -1,12 +1,12 @@
--- Whether a user who is brought into a conversation is asked first: the option is on, they do not know who brings them, and have not
--- been in the conversation before. One knows whose direct conversation is in one's inbox: one has opened it, accepted it or
+-- Whether a user who is brought into a conversation is asked first: by the option or by the application's word, if they do not know
+-- who brings them, and have not been in the conversation before. Who declined by its word is asked, too, and does not hear of it. One knows whose direct conversation is in one's inbox: one has opened it, accepted it or
 -- written in it, or it is older than the option.
 --
 -- :user_slot
 -- :user
 -- :conversation
 -- :direct         the direct conversation of the two
--- :asks_strangers
-CASE WHEN :asks_strangers THEN NOT EXISTS (
+-- :consent        Consent
+CASE :consent WHEN {Consent.given} THEN false WHEN {Consent.asked} THEN NOT EXISTS (
     SELECT FROM store.inbox i
-    WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id IN (:conversation, :direct)) ELSE false END
+    WHERE i.user_slot = :user_slot AND i.user_id = :user AND i.conversation_id IN (:conversation, :direct)) ELSE true END

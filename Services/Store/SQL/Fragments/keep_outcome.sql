@@ -1,4 +1,5 @@
--- CTEs: what became of the write, kept for its repetitions (see prior_outcome).
+-- CTEs: what became of the write, kept for its repetitions (see prior_outcome). Not if it waits for something: then it is
+-- repeated until it can be decided.
 --
 -- :slot
 -- :conversation
@@ -11,7 +12,8 @@ kept AS (
     INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
     SELECT :actor_slot, :actor, :known_by[1], :action, :conversation, :subject, v.problem, {ChangeTime.now}
     FROM verdict v
-    WHERE :known_by[1] IS NOT NULL AND NOT v.is_repeat AND v.problem <> {Problem.unauthenticated}
+    WHERE :known_by[1] IS NOT NULL AND NOT v.is_repeat 
+      AND v.problem NOT IN ({Problem.unauthenticated}, {Problem.unavailable}, {Problem.rateLimited})
 ),
 kept_awhile AS (
     INSERT INTO store.recent_outcomes (slot, request, problem, at)

@@ -4,37 +4,33 @@ import Models
 import Reactor
 import ServiceKit
 
-/// Asks the application's backend about messages before they are stored.
+/// A user's turn with a hook. It ends when each of its commands has.
 @Reactor
-final class MessageHook {
-    enum Verdict {
-        case allowed
-        /// What the sender is told, by the position of each refused message.
-        case refused([Int: String])
-        case failed
+final class HookTurn {
+    private var left: Int
+    private let completion: @Reactor () -> Void
+
+    fileprivate init(_ count: Int, _ completion: @escaping @Reactor () -> Void) {
+        left = count
+        self.completion = completion
     }
 
-    /// A user's turn. It ends when each of its commands has.
-    @Reactor
-    final class Turn {
-        private var left: Int
-        private let completion: @Reactor () -> Void
-
-        fileprivate init(_ count: Int, _ completion: @escaping @Reactor () -> Void) {
-            left = count
-            self.completion = completion
-        }
-
-        /// A command of the turn was carried out or refused.
-        func end() {
-            left -= 1
-            if left == 0 { completion() }
-        }
+    /// A command of the turn was carried out or refused.
+    func end() {
+        left -= 1
+        if left == 0 { completion() }
     }
+}
+
+/// Asks the application's backend about commands before they are carried out.
+@Reactor
+final class ApplicationHook<Question: HookQuestion> {
+    /// What was said of each that the question is about. Nil: there was no answer.
+    typealias Verdict = [HookAnswer.Action]?
 
     private struct Waiting {
-        let question: HookQuestion
-        let then: @Reactor (Verdict, Turn) -> Void
+        let question: Question
+        let then: @Reactor (Verdict, HookTurn) -> Void
     }
 
     let failsOpen: Bool
@@ -62,17 +58,21 @@ final class MessageHook {
             waiting: { [unowned self] in queue.waiting.messages }, isPaused: { [unowned self] in breaker.isOpen })
     }
 
+    convenience init(_ configuration: HookConfiguration, _ limits: HookQueue.Limits, _ metrics: HookMetrics, _ log: Log)
+    {
+        self.init(configuration, limits, HookClient(configuration, connections: limits.requests), metrics, log)
+    }
+
     /// Asks about a command. `then` gets the verdict, and has to end the turn when the command was carried out or refused.
     /// - Throws: if too much waits.
     func ask(
-        _ question: HookQuestion, of user: UserID, then: @escaping @Reactor (Verdict, Turn) -> Void
+        _ question: Question, of user: UserID, then: @escaping @Reactor (Verdict, HookTurn) -> Void
     ) throws(Problem) {
         lastNumber += 1
         let number = lastNumber
         switch queue.enter(number, of: user, messages: question.count, bytes: question.command.count, at: .now) {
-        case .full: throw Problem(.overloaded, "too many messages wait for the application's answer")
-        case .fullOfUser:
-            throw Problem(.rateLimited, "more messages wait for the application's answer than a user's may")
+        case .full: throw Problem(.overloaded, "too much waits for the application's answer")
+        case .fullOfUser: throw Problem(.rateLimited, "more waits for the application's answer than a user's may")
         case .waits: break
         }
         waiting[number] = Waiting(question: question, then: then)
@@ -105,7 +105,7 @@ final class MessageHook {
             guard let command = waiting.removeValue(forKey: number) else { preconditionFailure("it waits") }
             return command
         }
-        let end = Turn(commands.count) { [self] in
+        let end = HookTurn(commands.count) { [self] in
             queue.ended(turn.user, at: .now)
             askSoon()
         }
@@ -115,7 +115,7 @@ final class MessageHook {
         }
     }
 
-    private func ask(_ commands: [Waiting], of user: UserID, until deadline: MonotonicTime, _ turn: Turn) {
+    private func ask(_ commands: [Waiting], of user: UserID, until deadline: MonotonicTime, _ turn: HookTurn) {
         let body = Self.body(commands.map(\.question), of: user, at: .now)
         let id = UUIDBytes(high: random.next(), low: random.next())
         let asked = Asked(commands, turn)
@@ -134,11 +134,11 @@ final class MessageHook {
     @Reactor
     private final class Asked {
         let commands: [Waiting]
-        let turn: Turn
+        let turn: HookTurn
         let begun = MonotonicTime.now
         var isOver = false
 
-        init(_ commands: [Waiting], _ turn: Turn) { (self.commands, self.turn) = (commands, turn) }
+        init(_ commands: [Waiting], _ turn: HookTurn) { (self.commands, self.turn) = (commands, turn) }
     }
 
     private func take(_ result: Result<HookResponse, HookFailure>, of asked: Asked) {
@@ -148,16 +148,16 @@ final class MessageHook {
         take(result, asked.commands, asked.turn)
     }
 
-    /// `{type, timestamp, data: {senderId, messages}}`
-    private static func body(_ questions: [HookQuestion], of user: UserID, at now: Timestamp) -> [UInt8] {
+    /// `{type, timestamp, data: {senderId, messages}}`, or what the question calls these.
+    private static func body(_ questions: [Question], of user: UserID, at now: Timestamp) -> [UInt8] {
         var buffer = ByteBuffer(capacity: 1024)
         buffer.beginObject()
-        buffer.append(key: "type", json: "message.asked" as StaticString)
+        buffer.append(key: "type", json: Question.type)
         buffer.append(key: "timestamp", json: now)
         buffer.append(key: "data")
         buffer.beginObject()
-        buffer.append(key: "senderId", json: user)
-        buffer.append(key: "messages")
+        buffer.append(key: Question.author, json: user)
+        buffer.append(key: Question.list)
         buffer.beginArray()
         for question in questions { question.write(to: &buffer) }
         buffer.endArray()
@@ -166,41 +166,42 @@ final class MessageHook {
         return buffer.array
     }
 
-    private func take(_ result: Result<HookResponse, HookFailure>, _ commands: [Waiting], _ turn: Turn) {
+    private func take(_ result: Result<HookResponse, HookFailure>, _ commands: [Waiting], _ turn: HookTurn) {
         let count = commands.reduce(0) { $0 + $1.question.count }
         do throws(HookFailure) {
             let response = try result.get()
-            let answer = try HookAnswer(status: response.status, response.body, count: count)
-            if breaker.isOpen { log.info("the message hook answers again") }
+            let answer = try HookAnswer(status: response.status, response.body, count: count, Question.actions)
+            if breaker.isOpen { log.info("the hook answers again", hook) }
             breaker.succeeded()
             give(answer, to: commands, turn)
         } catch {
             let wasOpen = breaker.isOpen
             breaker.failed(at: .now)
-            log.warning("the message hook failed", [LogField("reason", error.rawValue)])
+            log.warning("the hook failed", hook + [LogField("reason", error.rawValue)])
             if breaker.isOpen, !wasOpen {
-                log.error("the message hook is not asked for a while", [LogField("failsOpen", failsOpen)])
+                log.error("the hook is not asked for a while", hook + [LogField("failsOpen", failsOpen)])
             }
             fail(commands, error, turn)
         }
     }
 
-    private func give(_ answer: HookAnswer, to commands: [Waiting], _ turn: Turn) {
-        var first = 0
+    private var hook: [LogField] { [LogField("asks", "\(Question.type)")] }
+
+    private func give(_ answer: HookAnswer, to commands: [Waiting], _ turn: HookTurn) {
+        var rest = answer.actions[...]
         for command in commands {
-            let count = command.question.count
-            var refusals: [Int: String] = [:]
-            for position in 0..<count { refusals[position] = answer.refusals[first + position] }
-            first += count
-            metrics.answered(allowed: count - refusals.count, refused: refusals.count)
-            command.then(refusals.isEmpty ? .allowed : .refused(refusals), turn)
+            let actions = Array(rest.prefix(command.question.count))
+            rest = rest.dropFirst(actions.count)
+            let allowed = actions.count { $0 == .allow }
+            metrics.answered(allowed: allowed, refused: actions.count - allowed)
+            command.then(actions, turn)
         }
     }
 
-    private func fail(_ commands: [Waiting], _ failure: HookFailure, _ turn: Turn) {
+    private func fail(_ commands: [Waiting], _ failure: HookFailure, _ turn: HookTurn) {
         for command in commands {
             metrics.failed(failure, messages: command.question.count)
-            command.then(.failed, turn)
+            command.then(nil, turn)
         }
     }
 }
