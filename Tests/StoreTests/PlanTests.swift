@@ -99,7 +99,7 @@ import Testing
     @Test(
         "who comes into a large group, or leaves it, is looked up",
         arguments: [
-            ("put_member", "'newcomer', 7, NULL, 9, 100000, '\(noID)', false"), ("join_conversation", "9, 100000"),
+            ("put_member", "'newcomer', 7, NULL, 9, 100000, '\(noID)', 1, NULL"), ("join_conversation", "9, 100000"),
             // The only owner, whom an admin follows.
             ("remove_member", "'large1', 7"),
         ])
