@@ -245,7 +245,7 @@ private final class Run {
     private func limitLifetime(by device: SimulatedDevice, in id: ConversationID) throws {
         if world.happens(50) { return world.server.expire(in: id) }
         let seconds = [nil, 3_600, 86_400].randomElement(using: &world.random)!
-        try device.write(.lifetime(seconds, isFromReading: seconds != nil && world.happens(50) ? true : nil), in: id)
+        try device.write(.lifetime(seconds, isFromReading: seconds == 3_600 ? true : nil), in: id)
     }
 
     private let kinds: [TapbackKind] = [.love, .like, .laugh, TapbackKind("🧗")!]
