@@ -85,7 +85,8 @@ extension ChatScreen {
         ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
         (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
-        (lifetimeKey, .changeLifetime, "disappearing"), (startKey, .changeLifetime, "from reading"), ("u", .liftBans, "removed"), ("w", .decideRequests, "asking"),
+        (lifetimeKey, .changeLifetime, "disappearing"), (startKey, .changeLifetime, "from reading"),
+        ("u", .liftBans, "removed"), ("w", .decideRequests, "asking"),
         ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 

@@ -185,7 +185,8 @@ def test_from_reading_on_is_part_of_the_lifetime(anna, ben, group):
     for start in ("sending", None):
         assert put(anna, group, DAY, **{"from": start}).json()["messageLifetime"] == {"seconds": DAY, "sinceSeq": 3}
     assert put(anna, group, None, **{"from": "reading"}).status_code == 200 and lifetime(ben, group) is None
-    assert [change.get("messageLifetime", {}).get("from") for change in changes(ben, group)[1:]] == ["reading", None, None]
+    starts = [change.get("messageLifetime", {}).get("from") for change in changes(ben, group)[1:]]
+    assert starts == ["reading", None, None]
     for start in ("receiving", "", 1, ["reading"]):
         refused = put(anna, group, DAY, **{"from": start})
         assert refused.status_code == 400 and "from" in refused.json()["detail"], start
@@ -209,7 +210,9 @@ def test_from_reading_on_messages_go_when_everybody_else_had_read_them(anna, ben
     assert (told["kind"], told["actorId"], told["message"]["expired"]) == ("message.deleted", anna.name, True)
 
 
-def test_whoever_has_left_is_waited_for_no_more_and_whoever_came_later_never_was(anna, ben, carla, dora, group, a_day_later):
+def test_whoever_has_left_is_waited_for_no_more_and_whoever_came_later_never_was(
+    anna, ben, carla, dora, group, a_day_later
+):
     put(anna, group, DAY, **{"from": "reading"})
     message = anna.send(group, "not for Ben")
     assert anna.http.put(f"/v1/conversations/{group}/members/{dora.name}").status_code in (200, 201)
@@ -222,13 +225,16 @@ def test_whoever_has_left_is_waited_for_no_more_and_whoever_came_later_never_was
     assert history(anna, group)[0]["text"] is None
 
 
-def test_a_message_that_stays_tells_of_no_block_and_one_that_goes_of_no_hidden_reading(anna, ben, carla, dora, a_day_later):
+def test_a_message_that_stays_tells_of_no_block_and_one_that_goes_of_no_hidden_reading(
+    anna, ben, carla, dora, a_day_later
+):
     """Who has blocked the sender, or shows nobody what they read, is like somebody who is away."""
     pairs = {person.name: direct(anna, person) for person in (ben, carla, dora)}
     for pair in pairs.values():
         put(anna, pair, DAY, **{"from": "reading"})
     assert ben.http.put(f"/v1/blocks/{anna.name}").status_code == 204
-    assert carla.http.put(f"/v1/conversations/{pairs[carla.name]}/settings", json={"readReceipts": False}).status_code == 200
+    settings = f"/v1/conversations/{pairs[carla.name]}/settings"
+    assert carla.http.put(settings, json={"readReceipts": False}).status_code == 200
     sent = {name: anna.send(pair, "Are you there?") for name, pair in pairs.items()}
     acknowledge(carla, pairs[carla.name], readSeq=sent[carla.name]["seq"])
     eventually(lambda: carla.get(f"/v1/conversations/{pairs[carla.name]}").json()["readSeq"] >= sent[carla.name]["seq"])

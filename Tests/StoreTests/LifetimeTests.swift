@@ -224,7 +224,9 @@ private struct Readings {
         senders = (0..<Int.random(in: 1...9, using: &random)).map { _ in Self.users.randomElement(using: &random)! }
         let last = Self.first + Int64(senders.count) - 1
         let isOld = Int.random(in: 0..<4, using: &random) == 0
-        ages = senders.indices.map { isOld && $0 < 2 ? Self.year + 60 : Int.random(in: 0..<18, using: &random) * 10 + 2 }
+        ages = senders.indices.map {
+            isOld && $0 < 2 ? Self.year + 60 : Int.random(in: 0..<18, using: &random) * 10 + 2
+        }
         ages.sort(by: >)
         isLarge = Int.random(in: 0..<8, using: &random) == 0
         for user in Self.users {

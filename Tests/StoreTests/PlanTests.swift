@@ -94,7 +94,9 @@ import Testing
         try expectLookups(told, atMost: Self.listed, returning: Self.listed)
     }
 
-    @Test("messages that expire from reading on look up their readers, whoever has left, and a part of what each has read")
+    @Test(
+        "messages that expire from reading on look up their readers, whoever has left, and a part of what each has read"
+    )
     func lifetimes() throws {
         try expectLookups(plan("due_lifetimes", "'{1,2,3}'"), atMost: 1, returning: 1)
         let step = try plan("expire_messages", "1, '\(Self.firstID)'")

@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 3), (self.expire, 1), (self.schedule, 4),
+            (self.limit_lifetime, 4), (self.expire, 4), (self.schedule, 4),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -842,14 +842,16 @@ class History:
         """The time of all messages is over that were sent with a lifetime, or were read since."""
         world = conversation.world
         over = {message.id: message for message in world.over()}
-        if not over:
-            return
         where = f"WHERE conversation_id = '{conversation.id}'"
         kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
+        if not kept:
+            return
         at_once, later = looks_at("'-infinity'"), looks_at("now() + interval '1 day'")
         await self.sql(f"UPDATE store.lifetimes SET seconds = 1, {at_once} {where}")
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)
+        rest = f"SELECT count(*) FROM store.lifetimes {where} AND least(due_at, look_at) = '-infinity'"
+        await eventually(lambda: self.said(rest, "0"))  # What has not been read is looked at, too, and stays.
         for row in kept.split():
             seq, seconds = row.split("|")
             await self.sql(f"UPDATE store.lifetimes SET seconds = {seconds}, {later} {where} AND from_seq = {seq}")
@@ -903,6 +905,9 @@ class History:
 
     async def sql(self, statement: str) -> str:
         return await asyncio.to_thread(self.owner.system.sql, statement)
+
+    async def said(self, statement: str, expected: str) -> bool:
+        return await self.sql(statement) == expected
 
     async def settle(self):
         """Returns when every session has heard what there is to hear."""

@@ -184,7 +184,9 @@ class World:
 
     def is_read(self, message: Message) -> bool:
         """By all others who are there, as they are shown, and were when it came."""
-        there = [user for user, stays in self.stays.items() if stays[-1][1] == EVERYTHING and stays[-1][0] <= message.seq]
+        there = [
+            user for user, stays in self.stays.items() if stays[-1][1] == EVERYTHING and stays[-1][0] <= message.seq
+        ]
         return all(self.horizon(user, "shown") >= message.seq for user in there if user != message.sender)
 
     def _lift(self, fact: Fact):

@@ -128,7 +128,8 @@ extension ChangeFields {
         case .lifetimeChanged:
             return .lifetime(
                 MessageLifetime(
-                    row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.changeSeq]))
+                    row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.changeSeq])
+            )
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)

@@ -5,8 +5,8 @@
 -- as long waits for those before it. So what is over is a beginning of what is left of a range, and the first one behind it says
 -- when to look again. Where none is left, the next one is not sent before now.
 --
--- From reading on it is the one that was the last to read whose time counts, among those who are in the conversation now, but for
--- the sender, and were when the message came; as the others are shown it (`shown_seq`), so nobody learns more than from receipts.
+-- From reading on time counts from when the last of its readers had read a message: those who are in the conversation now, and
+-- were when it came, but for its sender; as others are shown it (`shown_seq`), so that nobody learns who is away and who hides it.
 -- What is not read now is not over before one lifetime has passed, whoever reads it next.
 --
 -- :slot         smallint
@@ -140,5 +140,6 @@ WITH range AS MATERIALIZED (
 SELECT (SELECT moved.last_seq FROM moved) AS last_seq, (SELECT moved.positions FROM moved) AS positions,
     (SELECT count(*) FROM released) AS released,
     EXISTS (SELECT FROM store.lifetimes l, range r
-        WHERE l.slot = :slot AND l.conversation_id = :conversation AND l.from_seq <> r.from_seq AND least(l.due_at, l.look_at) <= r.now)
+        WHERE l.slot = :slot AND l.conversation_id = :conversation AND l.from_seq <> r.from_seq
+          AND least(l.due_at, l.look_at) <= r.now)
     OR EXISTS (SELECT FROM next n, range r WHERE n.due_at <= r.now) AS is_due

@@ -4,7 +4,8 @@ extension LocalStore {
     /// Whether messages of any conversation disappear by themselves at a time that this device knows.
     package func hasLifetimes() throws(StorageError) -> Bool {
         try connection.first(
-            "SELECT 1 FROM conversations WHERE lifetime IS NOT NULL AND lifetime_from IS NULL LIMIT 1") { _ in true } ?? false
+            "SELECT 1 FROM conversations WHERE lifetime IS NOT NULL AND lifetime_from IS NULL LIMIT 1"
+        ) { _ in true } ?? false
     }
 
     /// Takes messages out of the copy whose time is over, so that they are gone on a device without a connection, too. The server
