@@ -144,7 +144,7 @@ enum ChatEffect: Equatable {
     case remove(UserID)
     case leaveGroup, removeFromList
     case permit(GroupPermission, PermittedRoles)
-    case setLifetime(Int?)
+    case setLifetime(Int?, from: LifetimeStart = .sending)
     case loadBans
     case liftBan(UserID)
     case loadInvitations

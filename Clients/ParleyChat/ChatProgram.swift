@@ -333,8 +333,8 @@ package final class ChatProgram {
         case .remove(let user): write { talk throws(ParleyError) in try await talk.remove(user) }
         case .permit(let permission, let roles):
             write { talk throws(ParleyError) in try await talk.permit(permission, to: roles) }
-        case .setLifetime(let seconds):
-            write { talk throws(ParleyError) in try await talk.setMessageLifetime(seconds: seconds) }
+        case .setLifetime(let seconds, let start):
+            write { talk throws(ParleyError) in try await talk.setMessageLifetime(seconds: seconds, from: start) }
         case .loadBans: loadBans()
         case .liftBan(let user): write { talk throws(ParleyError) in try await talk.liftBan(of: user) }
         case .loadInvitations: loadInvitations()
@@ -654,6 +654,7 @@ extension RefusedWrite {
         switch (action, problem.code) {
         case (.addMember, .known(.conflict)): "that user cannot be added"
         case (.addMember, .known(.tooLarge)): "the group is full"
+        case (.changeLifetime, .known(.tooLarge)): "the group is too large to count from reading on"
         case (.accept, .known(.conflict)): "you are in as many conversations as is possible"
         case (.block, .known(.conflict)): "you have blocked as many as is possible"
         case (.changeRole, .known(.forbidden)), (.changePermissions, .known(.forbidden)): "only an owner can do that"

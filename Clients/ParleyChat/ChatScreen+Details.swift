@@ -85,13 +85,15 @@ extension ChatScreen {
         ("a", .addMembers, "add"), (inviteKey, .addMembers, "invite"), ("e", .rename, "title"),
         (adminKey, .changeRoles, "admin"),
         ("o", .changeRoles, "owner"), ("x", .removeMembers, "remove"), ("p", .changePermissions, "who may"),
-        (lifetimeKey, .changeLifetime, "disappearing"), ("u", .liftBans, "removed"), ("w", .decideRequests, "asking"),
+        (lifetimeKey, .changeLifetime, "disappearing"), (startKey, .changeLifetime, "from reading"),
+        ("u", .liftBans, "removed"), ("w", .decideRequests, "asking"),
         ("l", .leave, "leave"), ("d", .removeFromList, "off the list"),
     ]
 
     private static let adminKey = "m"
     private static let inviteKey = "i"
     private static let lifetimeKey = "t"
+    private static let startKey = "f"
 
     private mutating func begin(_ action: GroupAction, _ key: String, _ panel: DetailsPanel) -> [ChatEffect] {
         var panel = panel
@@ -114,7 +116,14 @@ extension ChatScreen {
         case .changePermissions: panel.step = .permissions(0)
         case .changeLifetime:
             guard let conversation = talk.flatMap({ entry(of: $0.id) })?.conversation else { return [] }
-            return [.setLifetime(LifetimeChoice.next(after: conversation.messageLifetime?.seconds))]
+            let lifetime = conversation.messageLifetime
+            let start = lifetime?.isFromSending ?? true ? LifetimeStart.sending : .reading
+            guard key == Self.startKey else {
+                let seconds = LifetimeChoice.next(after: lifetime?.seconds)
+                return [.setLifetime(seconds, from: seconds == nil ? .sending : start)]
+            }
+            guard let lifetime else { return [] }
+            return [.setLifetime(lifetime.seconds, from: start == .sending ? .reading : .sending)]
         case .liftBans:
             panel.step = .bans(nil, 0)
             focus = .details(panel)
@@ -334,7 +343,7 @@ extension ChatScreen {
         let restricted = GroupPermission.allCases.filter { conversation.permittedRoles($0) != Permissions()[$0] }
         var parts = restricted.map { "\($0.title.lowercased()): \(conversation.permittedRoles($0).name)" }
         if let lifetime = conversation.messageLifetime {
-            parts.append("messages disappear after \(LifetimeChoice.name(lifetime.seconds))")
+            parts.append(LifetimeChoice.sentence(lifetime))
         }
         guard !parts.isEmpty else { return Line() }
         return Line(" " + HarmlessText.line(parts.joined(separator: " · ")), .dim)

@@ -94,6 +94,7 @@ struct ClientLimits: Sendable {
         let lifetime = ContractLimits.messageLifetime
         buffer.append(key: "shortestLifetimeSeconds", json: lifetime.lowerBound.components.seconds)
         buffer.append(key: "longestLifetimeSeconds", json: lifetime.upperBound.components.seconds)
+        buffer.append(key: "readingLifetimeMembers", json: ContractLimits.readingLifetimeMembers)
         buffer.append(key: "frameBytes", json: ContractLimits.frameBytes)
         buffer.append(key: "helloBytes", json: ContractLimits.helloBytes)
         buffer.append(key: "replayChanges", json: ContractLimits.replayChanges)

@@ -60,7 +60,7 @@ public struct Write: WireCodable, Hashable {
         /// 200 with the conversation. Fields: see `GroupPermissions`.
         case setPermissions(GroupPermissions)
         /// 200 with the conversation. Fields: seconds 4 (0: messages stay).
-        case setLifetime(seconds: UInt32)
+        case setLifetime(seconds: UInt32, from: LifetimeStart = .sending)
         /// 204. Fields: user name.
         case liftBan(UserID)
         /// 204. Who asks to join, or the actor, who asks no more. Fields: user name.
@@ -115,7 +115,8 @@ public struct Write: WireCodable, Hashable {
             case .resolveReport: 24
             case .pinMessage: 25
             case .unpinMessage: 26
-            case .setLifetime: 27
+            // A store that knows no other must not have messages go by when they were sent.
+            case .setLifetime(_, let start): start == .sending ? 27 : 28
             case .declineJoinRequest: 29
             case .schedule: 33
             case .cancelScheduled: 34
@@ -173,6 +174,7 @@ extension Write.Action: WireCodable {
             case 25: .pinMessage(try reader.message())
             case 26: .unpinMessage(try reader.message())
             case 27: .setLifetime(seconds: try reader.number())
+            case 28: .setLifetime(seconds: try reader.number(), from: .reading)
             case 29: .declineJoinRequest(try reader.user())
             case 30: .createInvitation(try NewInvitation(from: &reader).needingApproval())
             case 31: .editSealed(try reader.message(), reader.rest())
@@ -208,7 +210,7 @@ extension Write.Action: WireCodable {
             buffer.append(readReceipts.rawValue)
         case .unlist, .acceptRequest, .declineRequest: break
         case .setPermissions(let permissions): buffer.append(permissions.number)
-        case .setLifetime(let seconds): buffer.append(bigEndian: seconds)
+        case .setLifetime(let seconds, _): buffer.append(bigEndian: seconds)
         case .mark(let mark): mark.write(to: &buffer)
         case .schedule(let message): message.write(to: &buffer)
         case .createInvitation(let invitation): invitation.write(to: &buffer)

@@ -4,7 +4,7 @@ import pytest
 
 from people import new_id
 from test_blocks import direct
-from test_receipts import eventually
+from test_receipts import acknowledge, eventually
 
 DAY = 86_400
 
@@ -14,8 +14,8 @@ def group(anna, ben, carla):
     return anna.group(ben, carla)
 
 
-def put(person, conversation, seconds, **headers):
-    return person.http.put(f"/v1/conversations/{conversation}/lifetime", json={"seconds": seconds}, headers=headers)
+def put(person, conversation, seconds, **fields):
+    return person.http.put(f"/v1/conversations/{conversation}/lifetime", json={"seconds": seconds} | fields)
 
 
 def lifetime(person, conversation):
@@ -157,3 +157,87 @@ def test_too_many_lifetimes_at_a_time_are_refused(anna, group, end_of):
     assert put(anna, group, None).status_code == 200
     end_of(anna, group)
     assert put(anna, group, 3600).status_code == 200
+
+
+def readers_of(person, message):
+    path = f"/v1/conversations/{message['conversationId']}/messages/{message['id']}"
+    return person.get(path).json()["readCount"]
+
+
+@pytest.fixture
+def a_day_later(sql):
+    """Has all of a conversation be a day older, and waits until the store has looked."""
+
+    def wait(conversation):
+        where = f"WHERE conversation_id = '{conversation}'"
+        sql(f"UPDATE store.messages SET created_at = created_at - interval '25 h' {where}")
+        sql(f"UPDATE receipt.receipt_runs SET at = at - interval '25 h' {where}")
+        sql(f"UPDATE store.lifetimes SET look_at = '-infinity' {where}")
+        eventually(lambda: sql(f"SELECT count(*) FROM store.lifetimes {where} AND look_at < now()").strip() == "0")
+
+    return wait
+
+
+def test_from_reading_on_is_part_of_the_lifetime(anna, ben, group):
+    told = {"seconds": DAY, "from": "reading", "sinceSeq": 2}
+    assert put(anna, group, DAY, **{"from": "reading"}).json()["messageLifetime"] == lifetime(ben, group) == told
+    assert put(anna, group, DAY, **{"from": "reading"}).json()["lastSeq"] == 2, "nothing changed"
+    for start in ("sending", None):
+        assert put(anna, group, DAY, **{"from": start}).json()["messageLifetime"] == {"seconds": DAY, "sinceSeq": 3}
+    assert put(anna, group, None, **{"from": "reading"}).status_code == 200 and lifetime(ben, group) is None
+    starts = [change.get("messageLifetime", {}).get("from") for change in changes(ben, group)[1:]]
+    assert starts == ["reading", None, None]
+    for start in ("receiving", "", 1, ["reading"]):
+        refused = put(anna, group, DAY, **{"from": start})
+        assert refused.status_code == 400 and "from" in refused.json()["detail"], start
+
+
+def test_from_reading_on_messages_go_when_everybody_else_had_read_them(anna, ben, carla, group, a_day_later):
+    put(anna, group, DAY, **{"from": "reading"})
+    first, second = anna.send(group, "read by both"), anna.send(group, "read by one")
+    acknowledge(ben, group, readSeq=second["seq"])
+    acknowledge(carla, group, readSeq=first["seq"])
+    eventually(lambda: (readers_of(anna, first), readers_of(anna, second)) == (2, 1))
+    a_day_later(group)
+    for person in (anna, ben, carla):
+        assert [entry["text"] for entry in history(person, group)] == [None, "read by one"]
+    assert history(anna, group)[0]["expired"] is True
+    acknowledge(carla, group, readSeq=second["seq"])
+    eventually(lambda: readers_of(anna, second) == 2)
+    last = anna.get(f"/v1/conversations/{group}").json()["lastSeq"]
+    a_day_later(group)
+    [told] = anna.get(f"/v1/conversations/{group}/changes", params={"after": last}).json()["changes"]
+    assert (told["kind"], told["actorId"], told["message"]["expired"]) == ("message.deleted", anna.name, True)
+
+
+def test_whoever_has_left_is_waited_for_no_more_and_whoever_came_later_never_was(
+    anna, ben, carla, dora, group, a_day_later
+):
+    put(anna, group, DAY, **{"from": "reading"})
+    message = anna.send(group, "not for Ben")
+    assert anna.http.put(f"/v1/conversations/{group}/members/{dora.name}").status_code in (200, 201)
+    acknowledge(carla, group, readSeq=message["seq"])
+    eventually(lambda: readers_of(anna, message) == 1)
+    a_day_later(group)
+    assert history(anna, group)[0]["text"] == "not for Ben"
+    assert ben.http.delete(f"/v1/conversations/{group}/members/{ben.name}").status_code == 204
+    a_day_later(group)
+    assert history(anna, group)[0]["text"] is None
+
+
+def test_a_message_that_stays_tells_of_no_block_and_one_that_goes_of_no_hidden_reading(
+    anna, ben, carla, dora, a_day_later
+):
+    """Who has blocked the sender, or shows nobody what they read, is like somebody who is away."""
+    pairs = {person.name: direct(anna, person) for person in (ben, carla, dora)}
+    for pair in pairs.values():
+        put(anna, pair, DAY, **{"from": "reading"})
+    assert ben.http.put(f"/v1/blocks/{anna.name}").status_code == 204
+    settings = f"/v1/conversations/{pairs[carla.name]}/settings"
+    assert carla.http.put(settings, json={"readReceipts": False}).status_code == 200
+    sent = {name: anna.send(pair, "Are you there?") for name, pair in pairs.items()}
+    acknowledge(carla, pairs[carla.name], readSeq=sent[carla.name]["seq"])
+    eventually(lambda: carla.get(f"/v1/conversations/{pairs[carla.name]}").json()["readSeq"] >= sent[carla.name]["seq"])
+    for pair in pairs.values():
+        a_day_later(pair)
+        assert [entry["text"] for entry in history(anna, pair)] == ["Are you there?"]

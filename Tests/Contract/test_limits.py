@@ -340,6 +340,19 @@ def test_how_long_messages_stay(anna, group, limits):
         assert anna.http.put(f"/v1/conversations/{group}/lifetime", json={"seconds": seconds}).status_code == status
 
 
+@beyond("readingLifetimeMembers")
+def test_how_many_may_be_in_a_conversation_whose_messages_disappear_from_reading_on(anna, limits):
+    most = limits["readingLifetimeMembers"]
+    others = [f"reader-{new_id()}" for _ in range(most)]
+    body = {"seconds": limits["shortestLifetimeSeconds"], "from": "reading"}
+    for count, status in ((most - 1, 200), (most, 413)):
+        id = new_id()
+        anna.post("/v1/conversations", {"id": id, "kind": "group", "members": others[:count]})
+        answer = anna.http.put(f"/v1/conversations/{id}/lifetime", json=body)
+        assert answer.status_code == status, answer.text
+    assert (answer.json()["code"], answer.json()["detail"].split(":")[0]) == ("tooLarge", "from")
+
+
 @beyond("pageBytes")
 def test_the_size_of_a_page(anna, group, limits):
     messages = [{"conversationId": group, "id": new_id(), "text": "x" * limits["textBytes"]} for _ in range(60)]

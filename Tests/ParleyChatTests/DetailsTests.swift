@@ -158,6 +158,19 @@ import Testing
         device.effects = []
         device.press(.text("t"))
         #expect(device.deeds() == [.setLifetime(nil)])
+        device = group(.admin, lifetime: MessageLifetime(seconds: 86_400, sinceSeq: 1))
+        device.effects = []
+        device.press(.text("f"))
+        #expect(device.deeds() == [.setLifetime(86_400, from: .reading)])
+        device = group(.admin, lifetime: MessageLifetime(seconds: 86_400, from: .reading, sinceSeq: 1))
+        #expect(device.shows("messages disappear 1 day after everybody has read them"))
+        device.effects = []
+        device.press(.text("f"), .text("t"))
+        #expect(device.deeds() == [.setLifetime(86_400), .setLifetime(7 * 86_400, from: .reading)])
+        device = group(.admin)
+        device.effects = []
+        device.press(.text("f"))
+        #expect(device.deeds().isEmpty, "there is no time to count")
         device = group(.member, lifetime: MessageLifetime(seconds: 86_400, sinceSeq: 1))
         device.effects = []
         device.press(.text("t"))

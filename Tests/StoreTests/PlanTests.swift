@@ -94,6 +94,17 @@ import Testing
         try expectLookups(told, atMost: Self.listed, returning: Self.listed)
     }
 
+    @Test(
+        "messages that expire from reading on look up their readers, whoever has left, and a part of what each has read"
+    )
+    func lifetimes() throws {
+        try expectLookups(plan("due_lifetimes", "'{1,2,3}'"), atMost: 1, returning: 1)
+        let step = try plan("expire_messages", "1, '\(Self.firstID)'")
+        try expectLookups(step, atMost: Self.members * Lifetimes.runsPerReader, returning: 1)
+        let runs = step.scans.filter { $0.table == "receipt_runs" }.map(\.rows)
+        #expect(runs.max() ?? 0 >= Lifetimes.runsPerReader, "they are looked at: \(runs)")
+    }
+
     // MARK: Large groups
 
     @Test(
@@ -243,6 +254,8 @@ import Testing
         FROM receipt.horizons h, generate_series(0, 598) n WHERE h.user_id NOT LIKE 'former%';
         INSERT INTO receipt.completions (slot, conversation_id, kind, from_seq, to_seq, at)
         SELECT slot, id, kind, r * 5 + 1, r * 5 + 5, now() FROM c, generate_series(1, 2) kind, generate_series(0, 598) r;
+        INSERT INTO store.lifetimes (slot, conversation_id, from_seq, seconds, done_seq, due_at, look_at)
+        VALUES (1, '\(firstID)', 1, 3600, 1, 'infinity', now());
         INSERT INTO store.conversations (slot, id, kind, title, creator_id, created_at, last_seq, last_at, member_count)
         VALUES (30, '\(largeID)', 1, 'large', 'large1', now(), 1, now(), 1000),
             (31, '\(importedID)', 1, 'imported', 'large1', now(), 1, now(), 1000);

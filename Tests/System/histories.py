@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 3), (self.expire, 1), (self.schedule, 4),
+            (self.limit_lifetime, 4), (self.expire, 4), (self.schedule, 4),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -830,34 +830,35 @@ class History:
     async def limit_lifetime(self, conversation: Conversation, actor: User):
         """Far longer than a history lasts: `expire` ends it."""
         world, seconds = conversation.world, self.random.choice((None, 86_400, 604_800))
+        start = "reading" if seconds and self.random.random() < 0.5 else "sending"
+        body = {"seconds": seconds} | ({"from": start} if start == "reading" else {})
         if conversation.kind == "group" and world.roles[actor.name] == "member":
-            return await self.refused(actor, conversation, "PUT", "/lifetime", {"seconds": seconds})
-        answer_of = Knowledge.conversation
-        await self.keyed(actor, conversation, "PUT", "/lifetime", {"seconds": seconds}, answer_of)
-        if seconds != (world.lifetime or {}).get("seconds"):
-            await self.happened(conversation, "lifetime.changed", actor, seconds=seconds)
+            return await self.refused(actor, conversation, "PUT", "/lifetime", body)
+        await self.keyed(actor, conversation, "PUT", "/lifetime", body, Knowledge.conversation)
+        if body != {key: value for key, value in (world.lifetime or {"seconds": None}).items() if key != "sinceSeq"}:
+            await self.happened(conversation, "lifetime.changed", actor, seconds=seconds, **{"from": start})
 
     async def expire(self, conversation: Conversation, _: User):
-        """The time of all messages is over that were sent with a lifetime."""
+        """The time of all messages is over that were sent with a lifetime, or were read since."""
         world = conversation.world
-        over = sorted(filter(world.disappears, world.messages.values()), key=lambda message: message.seq)
-        if not over:
-            return
+        over = {message.id: message for message in world.over()}
         where = f"WHERE conversation_id = '{conversation.id}'"
         kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
-        await asyncio.to_thread(
-            self.owner.system.sql, f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}"
-        )
+        if not kept:
+            return
+        at_once, later = looks_at("'-infinity'"), looks_at("now() + interval '1 day'")
+        await self.sql(f"UPDATE store.lifetimes SET seconds = 1, {at_once} {where}")
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)
+        rest = f"SELECT count(*) FROM store.lifetimes {where} AND least(due_at, look_at) = '-infinity'"
+        await eventually(lambda: self.said(rest, "0"))  # What has not been read is looked at, too, and stays.
         for row in kept.split():
             seq, seconds = row.split("|")
-            restored = f"seconds = {seconds}, due_at = now() + interval '1 day'"
-            await asyncio.to_thread(
-                self.owner.system.sql, f"UPDATE store.lifetimes SET {restored} {where} AND from_seq = {seq}"
-            )
+            await self.sql(f"UPDATE store.lifetimes SET seconds = {seconds}, {later} {where} AND from_seq = {seq}")
         told = {change["seq"]: change for change in session.changes(conversation.id)}
-        for seq, message in enumerate(over, world.last_seq + 1):
+        order = await self.sql(f"SELECT message_id FROM store.changes {where} AND seq > {world.last_seq} ORDER BY seq")
+        assert sorted(order.split()) == sorted(over)
+        for seq, message in enumerate(map(over.get, order.split()), world.last_seq + 1):
             assert told[seq]["kind"] == "message.deleted", told[seq]
             about = {"id": message.id, "isOver": True}
             conversation.facts.append(Fact("message.deleted", message.sender, told[seq]["at"], seq, about))
@@ -905,11 +906,22 @@ class History:
     async def sql(self, statement: str) -> str:
         return await asyncio.to_thread(self.owner.system.sql, statement)
 
+    async def said(self, statement: str, expected: str) -> bool:
+        return await self.sql(statement) == expected
+
     async def settle(self):
         """Returns when every session has heard what there is to hear."""
         await asyncio.gather(*(session.quiet() for name, session in self.sessions.items() if name not in self.erased))
         # Decisions about presence, and blocks, that follow each other within a second are told of together, after it.
         await asyncio.sleep(1)
+
+
+def looks_at(time: str) -> str:
+    """SQL that has a store look for messages whose time is over."""
+    return (
+        f"due_at = CASE WHEN look_at IS NULL THEN {time} ELSE due_at END, "
+        f"look_at = CASE WHEN look_at IS NOT NULL THEN {time} END"
+    )
 
 
 def files_seen(conversation: Conversation, user: User) -> set[str]:

@@ -83,8 +83,8 @@ class World:
         self.taken: set[str] = set()
         """In whose list it is or was."""
         self.permissions = dict(OPEN)
-        self.lifetimes: list[tuple[int, int | None]] = []
-        """Since which position new messages stay how long; None: they stay."""
+        self.lifetimes: list[tuple[int, int | None, str]] = []
+        """Since which position new messages stay how long, None: they stay; and from when on."""
         self.banned: dict[str, Fact] = {}
         """Who was removed by somebody else, and may not be brought back by members."""
         self.invitations: dict[str, dict] = {}
@@ -155,18 +155,39 @@ class World:
         self.permissions = dict(fact.about["permissions"])
 
     def _lifetime_changed(self, fact: Fact):
-        self.lifetimes.append((fact.seq, fact.about["seconds"]))
+        self.lifetimes.append((fact.seq, fact.about["seconds"], fact.about["from"]))
 
     @property
     def lifetime(self) -> dict | None:
-        if not self.lifetimes or self.lifetimes[-1][1] is None:
-            return None
-        return {"seconds": self.lifetimes[-1][1], "sinceSeq": self.lifetimes[-1][0]}
+        return self.lifetime_told(*self.lifetimes[-1]) if self.lifetimes else None
 
-    def disappears(self, message: Message) -> bool:
-        """Whether it was sent while messages did, and is still there."""
-        then = [seconds for seq, seconds in self.lifetimes if seq < message.seq]
-        return message.kind != "system" and not message.deleted_at and bool(then) and then[-1] is not None
+    @staticmethod
+    def lifetime_told(seq: int, seconds: int | None, start: str) -> dict | None:
+        if seconds is None:
+            return None
+        return {"seconds": seconds, "sinceSeq": seq} | ({"from": start} if start != "sending" else {})
+
+    def over(self) -> list[Message]:
+        """What is still there of all that was sent while messages disappeared, when its time has passed."""
+        gone, waiting = [], set()
+        for message in sorted(self.messages.values(), key=lambda message: message.seq):
+            then = [lifetime for lifetime in self.lifetimes if lifetime[0] < message.seq]
+            if not then or then[-1][1] is None:
+                continue
+            since, _, start = then[-1]
+            # What has not been read is waited for by all that follows.
+            if start == "reading" and not self.is_read(message):
+                waiting.add(since)
+            if since not in waiting and message.kind != "system" and not message.deleted_at:
+                gone.append(message)
+        return gone
+
+    def is_read(self, message: Message) -> bool:
+        """By all others who are there, as they are shown, and were when it came."""
+        there = [
+            user for user, stays in self.stays.items() if stays[-1][1] == EVERYTHING and stays[-1][0] <= message.seq
+        ]
+        return all(self.horizon(user, "shown") >= message.seq for user in there if user != message.sender)
 
     def _lift(self, fact: Fact):
         del self.banned[fact.about["userId"]]
@@ -720,8 +741,9 @@ class Knowledge:
         elif fact.kind == "permissions.changed":
             told["permissions"] = fact.about["permissions"]
         elif fact.kind == "lifetime.changed":
-            if fact.about["seconds"] is not None:
-                told["messageLifetime"] = {"seconds": fact.about["seconds"], "sinceSeq": fact.seq}
+            lifetime = World.lifetime_told(fact.seq, fact.about["seconds"], fact.about["from"])
+            if lifetime:
+                told["messageLifetime"] = lifetime
         elif fact.kind.startswith("member."):
             told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
         elif self.covers(world.messages[fact.about["id"]].seq):

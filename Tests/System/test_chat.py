@@ -222,6 +222,21 @@ def test_messages_disappear_when_the_time_is_over_that_an_owner_has_chosen(singl
     )
     for terminal in (alice, bob):
         terminal.wait("This stays", absent=("This goes", "Message deleted"))
+    alice.press("details")
+    alice.wait("2 members")
+    alice.type("f")
+    alice.wait("messages disappear 1 day after everybody has read them")
+    alice.press("escape")
+    alice.say("This is read")
+    alice.wait("This is read", "Read", absent=("Delivered",))
+    single.sql(
+        "UPDATE store.messages SET created_at = created_at - interval '2 days' WHERE body = 'This is read'; "
+        "UPDATE receipt.receipt_runs SET at = at - interval '2 days' WHERE conversation_id = "
+        "(SELECT conversation_id FROM store.messages WHERE body = 'This is read'); "
+        "UPDATE store.lifetimes SET look_at = '-infinity' WHERE look_at IS NOT NULL"
+    )
+    for terminal in (alice, bob):
+        terminal.wait("This stays", absent=("This is read", "Message deleted"))
 
 
 def test_somebody_is_blocked_in_the_list_and_among_members_and_comes_back(single, terminals, names):

@@ -7,9 +7,9 @@ from test_access import violations
 DAY = 86_400
 
 
-def choose(tab, label: str):
+def choose(tab, label: str, what: str = "Disappearing messages"):
     tab.button("Details of this conversation").click()
-    tab.page.get_by_role("dialog", name="Details").get_by_label("Disappearing messages").select_option(label=label)
+    tab.page.get_by_role("dialog", name="Details").get_by_label(what).select_option(label=label)
     tab.page.keyboard.press("Escape")
 
 
@@ -38,6 +38,10 @@ def test_the_owner_chooses_everybody_sees_it_and_what_is_over_is_gone(system, pe
         expect(tab.page.get_by_text("Message deleted")).to_have_count(0)
         expect(tab.message("This stays")).to_be_visible()
     expect(other.option("Secrets")).to_contain_text("This stays")
+    choose(one, "Everybody has read it", "Counted from when")
+    for tab in (one, other):
+        expect(tab.page.get_by_text("Messages disappear 1 day after everybody has read them")).to_be_visible()
+    assert bob.call("GET", f"/v1/conversations/{group}")["messageLifetime"]["from"] == "reading"
     choose(one, "Off")
     expect(other.page.get_by_text("Messages disappear")).to_be_hidden()
     # A member is not offered to choose.

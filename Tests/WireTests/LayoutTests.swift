@@ -786,7 +786,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .setPermissions(GroupPermissions(rename: .admins, write: .owners)),
             .setPermissions(GroupPermissions(mentionAll: .admins)),
             .setPermissions(GroupPermissions(mentionAll: .members)),
-            .setPermissions(.byDefault), .setLifetime(seconds: 86_400), .liftBan(bob),
+            .setPermissions(.byDefault), .setLifetime(seconds: 86_400),
+            .setLifetime(seconds: 60, from: .reading), .liftBan(bob),
             .createInvitation(NewInvitation(id: InvitationID(message.uuid), secret: conversation.uuid)),
             .createInvitation(
                 NewInvitation(

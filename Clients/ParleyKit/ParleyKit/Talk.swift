@@ -337,8 +337,12 @@ public struct Talk: Sendable, Identifiable {
 
     /// Decides how long messages stay that are sent from now on, in seconds (`Limits`); nil: until somebody deletes them. Owners and
     /// admins of a group do this, and both of a direct conversation. Those that are over vanish, here without a connection, too.
-    public func setMessageLifetime(seconds: Int?) async throws(ParleyError) {
-        try await engine.write(.lifetime(seconds), in: id)
+    ///
+    /// - Parameter start: from when on the seconds count. From `reading` on, in conversations that are not too large for it (`Limits`),
+    ///   a message goes when everybody else has read it for as long. Only the server knows when that is, so this device keeps it until
+    ///   it is told.
+    public func setMessageLifetime(seconds: Int?, from start: LifetimeStart = .sending) async throws(ParleyError) {
+        try await engine.write(.lifetime(seconds, isFromReading: start == .reading ? true : nil), in: id)
     }
 
     /// Who was removed, and is brought back by owners and admins alone: asked of the server, which tells these.

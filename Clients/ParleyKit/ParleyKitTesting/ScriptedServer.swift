@@ -443,7 +443,8 @@ extension ScriptedServer {
             add(other, to: id, by: user)
             if let role = role.flatMap(MemberRole.init(rawValue:)) { setRole(of: other, to: role, in: id, by: user) }
         case .permissions(let new): permit(new, in: id, by: user)
-        case .lifetime(let seconds): setLifetime(seconds, in: id, by: user)
+        case .lifetime(let seconds, let isFromReading):
+            setLifetime(seconds, from: isFromReading ?? false ? .reading : .sending, in: id, by: user)
         case .liftBan(let other): rooms[id]!.bans[other] = nil
         case .removeMember(let other): remove(other, from: id, by: user)
         case .edit, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
@@ -717,10 +718,13 @@ extension ScriptedServer {
         announce(append(entry, to: id), of: id)
     }
 
-    private mutating func setLifetime(_ seconds: Int?, in id: ConversationID, by user: UserID) {
-        guard seconds != rooms[id]!.lifetime?.seconds else { return }
+    private mutating func setLifetime(
+        _ seconds: Int?, from start: LifetimeStart, in id: ConversationID, by user: UserID
+    ) {
+        let lifetime = seconds.map { MessageLifetime(seconds: $0, from: start, sinceSeq: rooms[id]!.lastSeq + 1) }
+        let present = rooms[id]!.lifetime
+        guard lifetime?.seconds != present?.seconds || lifetime?.from != present?.from else { return }
         clock += 1
-        let lifetime = seconds.map { MessageLifetime(seconds: $0, sinceSeq: rooms[id]!.lastSeq + 1) }
         rooms[id]!.lifetime = lifetime
         announce(append(Entry(kind: .lifetimeChanged, at: now, actor: user, lifetime: lifetime), to: id), of: id)
     }

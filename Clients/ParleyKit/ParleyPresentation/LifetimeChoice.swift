@@ -15,6 +15,13 @@ public enum LifetimeChoice {
         return "\(seconds) seconds"
     }
 
+    /// What is said of a conversation, such as "messages disappear after 1 day".
+    public static func sentence(_ lifetime: MessageLifetime) -> String {
+        let time = name(lifetime.seconds)
+        return lifetime.isFromSending
+            ? "messages disappear after \(time)" : "messages disappear \(time) after everybody has read them"
+    }
+
     /// The next one of those that are offered.
     public static func next(after seconds: Int?) -> Int? {
         let index = all.firstIndex(of: seconds) ?? 0

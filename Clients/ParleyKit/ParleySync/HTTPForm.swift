@@ -232,9 +232,10 @@ extension OutboxRow {
             return HTTPForm(.delete, path + "/members/\(encoded(user.name))", idempotencyKey: idempotencyKey)
         case .permissions(let new):
             return HTTPForm(.put, path + "/permissions", new, idempotencyKey: idempotencyKey)
-        case .lifetime(let seconds):
+        case .lifetime(let seconds, let isFromReading):
+            let start = isFromReading ?? false ? LifetimeStart.reading : .sending
             return HTTPForm(
-                .put, path + "/lifetime", RequestBody.NewMessageLifetime(seconds: seconds),
+                .put, path + "/lifetime", RequestBody.NewMessageLifetime(seconds: seconds, from: start),
                 idempotencyKey: idempotencyKey)
         case .liftBan(let user):
             return HTTPForm(.delete, path + "/bans/\(encoded(user.name))", idempotencyKey: idempotencyKey)

@@ -11,6 +11,7 @@ import type {
   Invitation,
   InvitationPreview,
   JoinRequestPage,
+  LifetimeStart,
   Limits,
   Member,
   Message,
@@ -328,7 +329,7 @@ export interface ParleyClient {
    * How long messages stay that are sent from now on; null: until somebody deletes them. Owners and admins of a group do this, and
    * both of a direct conversation.
    */
-  setMessageLifetime(id: ConversationId, seconds: number | null): Promise<void>;
+  setMessageLifetime(id: ConversationId, seconds: number | null, from?: LifetimeStart): Promise<void>;
   /** Whoever may add members may bring the user back. */
   liftBan(id: ConversationId, user: UserId): Promise<void>;
   leave(id: ConversationId): Promise<void>;

@@ -229,9 +229,9 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
-  setMessageLifetime(id: string, seconds: number | null) {
+  setMessageLifetime(id: string, seconds: number | null, from?: string) {
     const { conversation } = this.talks.get(id)!;
-    conversation.messageLifetime = seconds === null ? undefined : { seconds, sinceSeq: conversation.lastSeq };
+    conversation.messageLifetime = seconds === null ? undefined : { seconds, from, sinceSeq: conversation.lastSeq };
     this.changes();
     return this.done();
   }

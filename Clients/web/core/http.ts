@@ -148,7 +148,7 @@ function plainRequest(row: OutboxRow): HTTPRequest {
     case "permissions":
       return call("PUT", `${path}/permissions`, write.permissions);
     case "lifetime":
-      return call("PUT", `${path}/lifetime`, { seconds: write.seconds });
+      return call("PUT", `${path}/lifetime`, { seconds: write.seconds, from: write.from });
     case "ban":
       return call("DELETE", `${path}/bans/${encodeURIComponent(write.user)}`);
     case "unlist":

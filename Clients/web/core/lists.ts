@@ -35,7 +35,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     if (state !== "waiting") continue;
     if (write.kind === "rename") title = write.title;
     if (write.kind === "permissions") permissions = restricting(permissions, write.permissions);
-    if (write.kind === "lifetime") messageLifetime = pendingLifetime(write.seconds);
+    if (write.kind === "lifetime") messageLifetime = pendingLifetime(write.seconds, write.from);
   }
   const marks = shownMarks(head, pending);
   const others = members.map((member) => member.userId).filter((user) => user !== userId).slice(0, namesShown);

@@ -141,11 +141,18 @@ export type Permission = "write" | "addMembers" | "rename" | "mentionAll";
 /** Everybody is mentioned by admins and owners where it does not say by whom. */
 export type Permissions = Record<Exclude<Permission, "mentionAll">, Permitted> & { mentionAll?: Permitted };
 
+export type LifetimeStart = "sending" | "reading" | string;
+
 /** How long messages stay that were sent behind a position. */
 export interface MessageLifetime {
   seconds: number;
+  /** From when on they count: from when everybody else has read a message, which only the server knows. Absent: `sending`. */
+  from?: LifetimeStart;
   sinceSeq: number;
 }
+
+/** An unknown start is one that only the server knows, too. */
+export const isFromReading = (from: LifetimeStart = "sending") => from !== "sending";
 
 /** A user who was removed from a group, and whom only owners and admins bring back. */
 export interface Ban {

@@ -11,6 +11,7 @@ import { objectText } from "./json.ts";
 import type {
   Conversation,
   ConversationId,
+  LifetimeStart,
   MessageId,
   NewSettings,
   Permission,
@@ -134,8 +135,8 @@ export class Writing {
     return this.enqueue({ kind: "permissions", permissions: { [permission]: permitted } }, id);
   }
 
-  setMessageLifetime(id: Id, seconds: number | null): Promise<void> {
-    return this.enqueue({ kind: "lifetime", seconds }, id);
+  setMessageLifetime(id: Id, seconds: number | null, from?: LifetimeStart): Promise<void> {
+    return this.enqueue({ kind: "lifetime", seconds, from }, id);
   }
 
   liftBan(id: Id, user: UserId): Promise<void> {

@@ -21,7 +21,7 @@ import { showPinned, showReceipts, showRevisions, showTapbacks } from "./message
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
-import { isolated, lifetimeText, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
+import { isolated, lifetimeSentence, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
 
@@ -144,10 +144,11 @@ export class ConversationView extends HTMLElement {
     const { names } = this.#client;
     const title = titleOf(row, names);
     const isDirect = row.conversation.kind === "direct";
-    const { memberCount } = row.conversation;
+    const { memberCount, messageLifetime } = row.conversation;
+    const lifetime = lifetimeSentence(messageLifetime);
     const key = `${title} ${row.others} ${memberCount} ${row.isMember} ${row.isBlocked} ${row.request} ${
       writingRefusal(row)
-    } ${row.conversation.messageLifetime?.seconds}`;
+    } ${lifetime}`;
     if (key === this.#shownWith) return;
     this.#shownWith = key;
     this.#heading.replaceChildren(...nodesOf(title));
@@ -159,9 +160,8 @@ export class ConversationView extends HTMLElement {
         : avatar(isDirect ? row.others.slice(0, 1) : row.others, 36, names),
     );
     this.#showWhetherOver(row);
-    const seconds = row.conversation.messageLifetime?.seconds;
-    this.#lifetime.hidden = !seconds;
-    this.#lifetime.textContent = seconds ? `Messages disappear after ${lifetimeText(seconds)}` : "";
+    this.#lifetime.hidden = !lifetime;
+    this.#lifetime.textContent = lifetime;
     this.#presence.end();
     if (row.isBlocked) this.#status.textContent = "";
     else if (isDirect && row.others[0]) {

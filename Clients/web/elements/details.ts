@@ -1,5 +1,13 @@
 import type { ConversationRow, ParleyClient } from "../core/client.ts";
-import type { Ban, BanPage, ConversationId, Member, Permission, UserId } from "../core/model.ts";
+import {
+  type Ban,
+  type BanPage,
+  type ConversationId,
+  isFromReading,
+  type Member,
+  type Permission,
+  type UserId,
+} from "../core/model.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
@@ -180,7 +188,7 @@ export function openDetails(
   /** How long messages stay, for whoever may change it; what others see of it is below the title of the conversation. */
   function lifetimeOf(row: ConversationRow): HTMLElement[] {
     if (!row.isMember || isGroup && !isAdmin) return [];
-    const seconds = row.conversation.messageLifetime?.seconds;
+    const { seconds, from } = row.conversation.messageLifetime ?? {};
     const choices = [...new Set([...lifetimes, ...seconds ? [seconds] : []])];
     const option = (value: string, text: string, selected: boolean) => make("option", { value, selected }, text);
     const select = make(
@@ -188,8 +196,19 @@ export function openDetails(
       option("", "Off", !seconds),
       ...choices.map((choice) => option(`${choice}`, lifetimeText(choice), choice === seconds)),
     );
-    on(select, "change", () => void client.setMessageLifetime(id, select.value ? Number(select.value) : null));
-    return [make("label.toggle", make("span", "Disappearing messages"), select)];
+    const start = make(
+      "select",
+      option("sending", "It was sent", !isFromReading(from)),
+      option("reading", "Everybody has read it", isFromReading(from)),
+    );
+    const counted = make("label.toggle", { hidden: !seconds }, make("span", "Counted from when"), start);
+    for (const choice of [select, start]) {
+      on(choice, "change", () => {
+        counted.hidden = !select.value;
+        void client.setMessageLifetime(id, select.value ? Number(select.value) : null, start.value);
+      });
+    }
+    return [make("label.toggle", make("span", "Disappearing messages"), select), counted];
   }
 
   /** Who was removed, and does not come back without an owner or admin. Without a connection they are not shown. */

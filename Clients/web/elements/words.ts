@@ -1,6 +1,14 @@
 import type { ConversationRow, UserNames } from "../core/client.ts";
 import { kindOf, sealedTitle, shownText } from "../core/media/kinds.ts";
-import type { Attachment, Message, Problem, ReportReason, UserId } from "../core/model.ts";
+import {
+  type Attachment,
+  isFromReading,
+  type Message,
+  type MessageLifetime,
+  type Problem,
+  type ReportReason,
+  type UserId,
+} from "../core/model.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { patternOf } from "./text.ts";
 
@@ -47,6 +55,15 @@ export function lifetimeText(seconds: number): string {
   const [size, name] = units.find(([size]) => seconds % size === 0) ?? [1, "second"];
   const count = seconds / size;
   return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** "" where they stay. */
+export function lifetimeSentence(lifetime?: MessageLifetime): string {
+  if (!lifetime) return "";
+  const time = lifetimeText(lifetime.seconds);
+  return `Messages disappear ${
+    isFromReading(lifetime.from) ? `${time} after everybody has read them` : `after ${time}`
+  }`;
 }
 
 export function eventText(message: Message, me: UserId | null, names: UserNames): string {

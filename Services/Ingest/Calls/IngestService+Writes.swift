@@ -45,7 +45,7 @@ extension IngestService {
         case .acceptRequest: .acceptRequest
         case .declineRequest: .declineRequest
         case .putPermissions: .setPermissions(try PermissionFields(body).permissions)
-        case .putLifetime: .setLifetime(seconds: try LifetimeFields(body).seconds)
+        case .putLifetime: try LifetimeFields(body).action
         case .liftBan: .liftBan(try route.member())
         case .declineJoinRequest: .declineJoinRequest(try route.member())
         case .revokeInvitation: .revokeInvitation(try route.invitation())

@@ -97,6 +97,7 @@ extension ByteBuffer {
         append(key: "messageLifetime")
         beginObject()
         append(key: "seconds", json: lifetime.seconds)
+        if let start = lifetime.from?.known { append(key: "from", json: start.name) }
         append(key: "sinceSeq", json: lifetime.sinceSeq)
         endObject()
     }

@@ -9,14 +9,16 @@ import Wire
 /// Sees to it that messages go when their time is over, in the slots that this store owns.
 ///
 /// Where and when is in the database (`store.lifetimes`), so nothing is forgotten whoever owns a slot. A send knows nothing of it: a
-/// lifetime and the position that it began at say of every message when it ends. A former owner may look, too; every step may be
-/// repeated.
+/// lifetime and the position that it began at say of every message when it ends. Nor does a reading: what is not read when a store
+/// looks is not over before one lifetime has passed, and then it looks again. A former owner may look, too; every step may be repeated.
 @Reactor
 final class Lifetimes {
     /// The lifetimes that a conversation has had and that messages are still there with.
     nonisolated static let rangesLimit = 16
     /// The messages that one step deletes. It holds its conversation for some milliseconds.
     nonisolated static let messagesPerStep = 100
+    /// The acts of reading of each member that one step looks at.
+    nonisolated static let runsPerReader = 100
     nonisolated static let conversationsPerLook = 64
     /// The conversations that are worked on at a time.
     private static let atOnce = 8
@@ -108,8 +110,8 @@ final class Lifetimes {
 
 extension MessageLifetime {
     /// From the columns of a conversation or a change. Nil: there is none.
-    init?(_ seconds: Int32?, since position: Int64?) {
+    init?(_ seconds: Int32?, fromReading: Bool?, since position: Int64?) {
         guard let seconds, let position else { return nil }
-        self.init(seconds: Int(seconds), sinceSeq: position)
+        self.init(seconds: Int(seconds), from: fromReading ?? false ? .reading : .sending, sinceSeq: position)
     }
 }

@@ -36,6 +36,7 @@ enum ConversationStatement {
         let permissions: Column<Int16?>
         let lifetime: Column<Int32?>
         let lifetimeSeq: Column<Int64?>
+        let lifetimeFromReading: Column<Bool?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -129,7 +130,8 @@ extension ConversationFields {
         lastActivityAt = row[columns.shownAt]
         memberCount = Int(row[columns.memberCount])
         role = row[columns.role]
-        lifetime = MessageLifetime(row[columns.lifetime], since: row[columns.lifetimeSeq])
+        lifetime = MessageLifetime(
+            row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.lifetimeSeq])
         permissions = row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault
         let ended = row[columns.ended]
         isRequest = ended.last == RequestsStatement.end

@@ -40,6 +40,7 @@ enum FeedStatement {
         let title: Column<String?>
         let permissions: Column<Int16?>
         let lifetime: Column<Int32?>
+        let lifetimeFromReading: Column<Bool?>
         let message: WholeMessageColumns
     }
 
@@ -125,7 +126,10 @@ extension ChangeFields {
         case .permissionsChanged:
             return .permissions(row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault)
         case .lifetimeChanged:
-            return .lifetime(MessageLifetime(row[columns.lifetime], since: row[columns.changeSeq]))
+            return .lifetime(
+                MessageLifetime(
+                    row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.changeSeq])
+            )
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)

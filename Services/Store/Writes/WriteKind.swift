@@ -113,7 +113,7 @@ extension Write {
         case .acceptRequest: AcceptRequest()
         case .declineRequest: DeclineRequest()
         case .setPermissions(let permissions): SetPermissions(permissions: permissions)
-        case .setLifetime(let seconds): SetLifetime(seconds: seconds)
+        case .setLifetime(let seconds, let start): SetLifetime(seconds: seconds, start: start)
         case .liftBan(let user): LiftBan(user: user)
         case .declineJoinRequest(let user): DeclineJoinRequest(user: user)
         case .createInvitation(let invitation): CreateInvitation(invitation: invitation)

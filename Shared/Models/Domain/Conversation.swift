@@ -102,19 +102,25 @@ extension Conversation {
 /// How long the messages of a conversation stay that are sent behind a position. Then they are deleted for everyone.
 public struct MessageLifetime: Hashable, Sendable, Codable {
     public var seconds: Int
+    /// From when on they count. Nil: `sending`.
+    public var from: Open<LifetimeStart>?
     /// The position of the change `lifetime.changed`.
     public var sinceSeq: Int64
 
-    public init(seconds: Int, sinceSeq: Int64) {
+    public init(seconds: Int, from: LifetimeStart = .sending, sinceSeq: Int64) {
         self.seconds = seconds
+        self.from = from == .sending ? nil : .known(from)
         self.sinceSeq = sinceSeq
     }
 }
 
 extension MessageLifetime {
-    /// When the message expires, if it was sent with this lifetime.
+    /// Whether time counts from sending on, so that the end of a message is known when it is sent.
+    public var isFromSending: Bool { from.map { $0 == .sending } ?? true }
+
+    /// When the message expires, if it was sent with this lifetime. Nil, too, where only the server knows it.
     public func end(of message: Message) -> Timestamp? {
-        guard message.seq > sinceSeq, message.kind != .known(.system) else { return nil }
+        guard isFromSending, message.seq > sinceSeq, message.kind != .known(.system) else { return nil }
         return Timestamp(milliseconds: message.createdAt.milliseconds + Int64(seconds) * 1000)
     }
 }

@@ -79,6 +79,8 @@ public struct Limits: Hashable, Sendable, Codable {
     /// The shortest and the longest time that messages which disappear may stay. Absent from a server without them.
     public var shortestLifetimeSeconds: Int?
     public var longestLifetimeSeconds: Int?
+    /// The members of a conversation whose messages may disappear from reading on. Absent from a server without that.
+    public var readingLifetimeMembers: Int?
     /// The size of a WebSocket message from a client in bytes, except the first.
     public var frameBytes: Int
     /// The size of a client's first WebSocket message in bytes.

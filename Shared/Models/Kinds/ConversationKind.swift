@@ -30,6 +30,21 @@ public enum MemberRole: UInt8, CaseIterable, ContractName {
     }
 }
 
+/// From when on a lifetime counts.
+public enum LifetimeStart: CaseIterable, ContractName {
+    /// When the message was sent.
+    case sending
+    /// When everybody else in the conversation had read it.
+    case reading
+
+    public var name: StaticString {
+        switch self {
+        case .sending: "sending"
+        case .reading: "reading"
+        }
+    }
+}
+
 /// Who may do something in a group. The numbers are those of the lowest role that may (`MemberRole`).
 public enum PermittedRoles: UInt8, CaseIterable, ContractName {
     case members = 1

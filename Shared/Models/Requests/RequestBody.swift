@@ -123,8 +123,13 @@ public enum RequestBody {
     /// `PUT …/lifetime`. Nil: messages stay until somebody deletes them.
     public struct NewMessageLifetime: Hashable, Sendable, Codable {
         @ValueOrNull public var seconds: Int?
+        /// From when on they count. Nil: `sending`.
+        public var from: Open<LifetimeStart>?
 
-        public init(seconds: Int?) { self.seconds = seconds }
+        public init(seconds: Int?, from: LifetimeStart = .sending) {
+            self.seconds = seconds
+            self.from = from == .sending ? nil : .known(from)
+        }
     }
 
     /// `PUT /v1/users/{userId}/suspension`, by an administrator.

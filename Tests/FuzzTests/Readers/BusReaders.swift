@@ -86,6 +86,7 @@ extension Reader {
                     NewScheduled(message, at: Timestamp(milliseconds: 7), mentions: "bob", extra: "{}", text: "té"))),
             Write(conversation, by: bob, key: nil, .setPermissions(GroupPermissions(write: .admins))),
             Write(conversation, by: bob, key: nil, .setLifetime(seconds: 60)),
+            Write(conversation, by: bob, key: nil, .setLifetime(seconds: 60, from: .reading)),
             Write(conversation, by: bob, key: nil, .liftBan(alice)),
             Write(
                 conversation, by: bob, key: nil,

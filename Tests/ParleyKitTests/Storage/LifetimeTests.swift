@@ -100,6 +100,27 @@ import Testing
         #expect(try texts(in: store) == ["From before"])
     }
 
+    @Test("from reading on a device keeps what it has until the server tells, and it is told apart everywhere")
+    func fromReading() throws {
+        let store = try copy()
+        let told = MessageLifetime(seconds: 3_600, from: .reading, sinceSeq: 11)
+        try store.apply([change(11, .lifetimeChanged, lifetime: told), created(12)])
+        #expect(try lifetime(in: store) == told && !store.hasLifetimes())
+        #expect(try store.list(limit: 9).rows[0].conversation.messageLifetime == told)
+        #expect(try store.conversations(limit: 9)[0].messageLifetime == told)
+        #expect(try !store.expireMessages(at: later(12, seconds: 366 * 86_400)))
+        #expect(try texts(in: store) == ["Soon gone"])
+        var head = head(lastSeq: 13)
+        head.messageLifetime = MessageLifetime(seconds: 60, sinceSeq: 13)
+        head.messageLifetime?.from = Open("counting")
+        try store.apply([.conversation(head, follows: true)])
+        #expect(try lifetime(in: store) == head.messageLifetime && !store.hasLifetimes(), "a start of a later version")
+        try store.enqueue(.lifetime(60, isFromReading: true))
+        #expect(try lifetime(in: store)?.from == .known(.reading))
+        try store.apply([change(14, .lifetimeChanged, lifetime: MessageLifetime(seconds: 60, sinceSeq: 14))])
+        #expect(try store.hasLifetimes())
+    }
+
     @Test("the server has the last word: where this clock is ahead, what it says of a message brings that back")
     func wrongClock() throws {
         let store = try copy()

@@ -244,7 +244,8 @@ private final class Run {
     /// Owners and admins of a group, and both of two, decide how long messages stay; or the time of those is over that are there.
     private func limitLifetime(by device: SimulatedDevice, in id: ConversationID) throws {
         if world.happens(50) { return world.server.expire(in: id) }
-        try device.write(.lifetime([nil, 3_600, 86_400].randomElement(using: &world.random)!), in: id)
+        let seconds = [nil, 3_600, 86_400].randomElement(using: &world.random)!
+        try device.write(.lifetime(seconds, isFromReading: seconds == 3_600 ? true : nil), in: id)
     }
 
     private let kinds: [TapbackKind] = [.love, .like, .laugh, TapbackKind("🧗")!]

@@ -92,8 +92,8 @@ extension LocalStore {
 
     private func setLifetime(_ lifetime: MessageLifetime?, of key: Int64) throws(StorageError) {
         try connection.run(
-            "UPDATE conversations SET lifetime = ?2, lifetime_seq = ?3 WHERE key = ?1", key,
-            lifetime.map { Int64($0.seconds) }, lifetime?.sinceSeq)
+            "UPDATE conversations SET lifetime = ?2, lifetime_seq = ?3, lifetime_from = ?4 WHERE key = ?1", key,
+            lifetime.map { Int64($0.seconds) }, lifetime?.sinceSeq, lifetime?.storedStart)
     }
 
     private func setPermissions(_ permissions: Permissions?, of key: Int64) throws(StorageError) {

@@ -63,12 +63,12 @@ extension LocalStore {
                 needs_head = cursor IS NULL OR cursor > ?2, head_seq = ?2, kind = ?3, title = ?4, created_at = ?5, last_seq = ?2,
                 last_activity_at = ?6, member_count = ?7, role = ?8, windows = ?9,
                 unread_count = ?10, unread_seq = ?2, unread_after = max(?11, ?12), permissions = ?13,
-                lifetime = ?14, lifetime_seq = ?15, unread_mentions = ?16
+                lifetime = ?14, lifetime_seq = ?15, unread_mentions = ?16, lifetime_from = ?17
             WHERE key = ?1
             """, key, head.lastSeq, head.kind, head.title, head.createdAt, head.lastActivityAt, head.memberCount,
             head.role, head.windows.stored, head.unreadCount, head.readSeq, head.clearedSeq,
             head.permissions?.stored, head.messageLifetime.map { Int64($0.seconds) }, head.messageLifetime?.sinceSeq,
-            head.unreadMentions ?? 0)
+            head.unreadMentions ?? 0, head.messageLifetime?.storedStart)
     }
 
     /// The server was asked for a conversation after the private stream was interrupted: of messages behind its position
@@ -116,7 +116,7 @@ extension LocalStore {
             """
             SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows, cleared_seq,
                 read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread, permissions,
-                lifetime, lifetime_seq, key
+                lifetime, lifetime_seq, lifetime_from, key
             FROM conversations WHERE id = ?1 AND head_seq > 0
             """, id, read: Self.conversation)
         guard let row else { return nil }
@@ -135,7 +135,8 @@ extension LocalStore {
                     """
                     SELECT c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                         c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order,
-                        c.archived_seq, c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key
+                        c.archived_seq, c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.lifetime_from,
+                        c.key
                     FROM conversations l JOIN conversations c
                         ON (c.last_activity_at, c.key) < (l.last_activity_at, l.key)
                     WHERE l.id = ?1 AND c.head_seq > 0
@@ -147,7 +148,7 @@ extension LocalStore {
                     """
                     SELECT id, kind, title, created_at, last_seq, last_activity_at, member_count, role, windows,
                         cleared_seq, read_seq, delivered_seq, muted_until, pin_order, archived_seq, is_marked_unread,
-                        permissions, lifetime, lifetime_seq, key
+                        permissions, lifetime, lifetime_seq, lifetime_from, key
                     FROM conversations
                     WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u)
                     ORDER BY last_activity_at DESC, key DESC LIMIT ?1
@@ -176,8 +177,9 @@ extension LocalStore {
         conversation.permissions = row.optional(first + 16, row.text).flatMap(Permissions.init(stored:))
         if let seconds = row.optional(first + 17, row.integer), let seq = row.optional(first + 18, row.integer) {
             conversation.messageLifetime = MessageLifetime(seconds: Int(seconds), sinceSeq: seq)
+            conversation.messageLifetime?.from = row.optional(first + 19, row.text).map(Open.init)
         }
-        return (conversation, row.integer(first + 19))
+        return (conversation, row.integer(first + 20))
     }
 
     /// One conversation, of which nothing waits in the outbox: the same as `conversation(_:)`, for the rows of a list.
@@ -186,8 +188,8 @@ extension LocalStore {
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
-                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
-                c.unread_after, c.unread_mentions
+                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.lifetime_from, c.key, c.unread_count,
+                c.unread_seq, c.unread_after, c.unread_mentions
             FROM conversations c LEFT JOIN messages m
                 ON m.key = (SELECT l.key FROM shown_messages l WHERE l.conversation = c.key ORDER BY l.seq DESC LIMIT 1)
             WHERE c.id = ?1 AND c.head_seq > 0
@@ -207,8 +209,8 @@ extension LocalStore {
             """
             SELECT m.*, c.id, c.kind, c.title, c.created_at, c.last_seq, c.last_activity_at, c.member_count, c.role,
                 c.windows, c.cleared_seq, c.read_seq, c.delivered_seq, c.muted_until, c.pin_order, c.archived_seq,
-                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.key, c.unread_count, c.unread_seq,
-                c.unread_after, c.unread_mentions
+                c.is_marked_unread, c.permissions, c.lifetime, c.lifetime_seq, c.lifetime_from, c.key, c.unread_count,
+                c.unread_seq, c.unread_after, c.unread_mentions
             FROM (
                 SELECT * FROM conversations
                 WHERE head_seq > 0 AND key NOT IN (SELECT u.key FROM unlisted_conversations u) AND
@@ -237,8 +239,8 @@ extension LocalStore {
             (conversation, key) = LocalStore.conversation(row, from: first)
             unread = UnreadPosition(
                 lastSeq: conversation.lastSeq, seen: max(conversation.readSeq, conversation.clearedSeq),
-                count: Int(row.integer(first + 20)), seq: row.integer(first + 21), after: row.integer(first + 22),
-                mentions: Int(row.integer(first + 23)))
+                count: Int(row.integer(first + 21)), seq: row.integer(first + 22), after: row.integer(first + 23),
+                mentions: Int(row.integer(first + 24)))
             message = row.isNull(0) ? nil : LocalStore.message(row)
         }
     }
@@ -269,8 +271,10 @@ extension LocalStore {
             case .rename(let title): conversation.title = title
             case .permissions(let new):
                 conversation.permissions = (conversation.permissions ?? Permissions()).changed(by: new).restricting
-            case .lifetime(let seconds):
-                conversation.messageLifetime = seconds.map { MessageLifetime(seconds: $0, sinceSeq: .max) }
+            case .lifetime(let seconds, let isFromReading):
+                conversation.messageLifetime = seconds.map {
+                    MessageLifetime(seconds: $0, from: isFromReading ?? false ? .reading : .sending, sinceSeq: .max)
+                }
             default: break
             }
         }

@@ -1,19 +1,25 @@
 import Models
 
 extension LocalStore {
-    /// Whether messages of any conversation disappear by themselves.
+    /// Whether messages of any conversation disappear by themselves at a time that this device knows.
     package func hasLifetimes() throws(StorageError) -> Bool {
-        try connection.first("SELECT 1 FROM conversations WHERE lifetime IS NOT NULL LIMIT 1") { _ in true } ?? false
+        try connection.first(
+            "SELECT 1 FROM conversations WHERE lifetime IS NOT NULL AND lifetime_from IS NULL LIMIT 1"
+        ) { _ in true } ?? false
     }
 
     /// Takes messages out of the copy whose time is over, so that they are gone on a device without a connection, too. The server
-    /// tells of it besides; until then what it says of such a message is as new as this.
+    /// tells of it besides; until then what it says of such a message is as new as this. From reading on only the server knows: who
+    /// has read is told to the sender, and to nobody else.
     ///
     /// - Returns: whether there were any.
     package func expireMessages(at now: Timestamp) throws(StorageError) -> Bool {
         try connection.write { () throws(StorageError) in
             let ranges = try connection.all(
-                "SELECT key, max(lifetime_seq, expired_seq), lifetime FROM conversations WHERE lifetime IS NOT NULL"
+                """
+                SELECT key, max(lifetime_seq, expired_seq), lifetime FROM conversations
+                WHERE lifetime IS NOT NULL AND lifetime_from IS NULL
+                """
             ) { (key: $0.integer(0), after: $0.integer(1), seconds: $0.integer(2)) }
             var hasExpired = false
             for range in ranges {
@@ -52,4 +58,9 @@ extension LocalStore {
             """, conversation, first, last, now)
         try connection.run("UPDATE conversations SET expired_seq = ?2 WHERE key = ?1", conversation, last)
     }
+}
+
+extension MessageLifetime {
+    /// Nil: from sending on.
+    var storedStart: String? { isFromSending ? nil : from?.name }
 }

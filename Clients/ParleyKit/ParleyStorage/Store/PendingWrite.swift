@@ -19,8 +19,9 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case putMember(UserID, role: MemberRole.RawValue?)
     case removeMember(UserID)
     case permissions(RequestBody.NewPermissions)
-    /// How long messages stay that are sent from then on, in seconds; nil: until somebody deletes them.
-    case lifetime(Int?)
+    /// How long messages stay that are sent from then on, in seconds; nil: until somebody deletes them. Whether they count from when
+    /// everybody else had read a message.
+    case lifetime(Int?, isFromReading: Bool? = nil)
     /// Whoever may add members may bring the user back.
     case liftBan(UserID)
     case createGroup(members: [UserID], title: String?)

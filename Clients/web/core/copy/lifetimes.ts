@@ -1,4 +1,4 @@
-import type { MessageLifetime } from "../model.ts";
+import { isFromReading, type LifetimeStart, type MessageLifetime } from "../model.ts";
 import { CopyWriter, type Touched } from "./copy.ts";
 import type { Database } from "./database.ts";
 import { messagesAfter, noEpoch } from "./messages.ts";
@@ -8,8 +8,8 @@ import { buried } from "./outbox-rows.ts";
 // of its copy as well.
 
 /** As it is shown before the server has said since when. */
-export function pendingLifetime(seconds: number | null): MessageLifetime | undefined {
-  return seconds === null ? undefined : { seconds, sinceSeq: Number.MAX_SAFE_INTEGER };
+export function pendingLifetime(seconds: number | null, from?: LifetimeStart): MessageLifetime | undefined {
+  return seconds === null ? undefined : { seconds, from, sinceSeq: Number.MAX_SAFE_INTEGER };
 }
 
 /** Takes messages out of the copy whose time is over. Where there are no lifetimes, one index is looked into. */
@@ -20,7 +20,8 @@ export async function expireMessages(database: Database, now: number): Promise<T
     for (const { id } of heads) {
       const head = await copy.head(id);
       if (!head?.messageLifetime) continue;
-      const { seconds, sinceSeq } = head.messageLifetime;
+      const { seconds, from, sinceSeq } = head.messageLifetime;
+      if (isFromReading(from)) continue; // Only the server knows when all have read it.
       const first = Math.max(sinceSeq, head.expiredSeq ?? 0) + 1;
       const messages = await messagesAfter(copy.rows, id, first, Infinity, mostAtOnce);
       const over = messages.filter(({ createdAt }) => Date.parse(createdAt) + seconds * 1_000 <= now);

@@ -1,6 +1,7 @@
 import type { Draft } from "../client.ts";
 import type {
   Attachment,
+  LifetimeStart,
   MessageId,
   NewConversationSettings,
   NewSettings,
@@ -36,7 +37,7 @@ export type PendingWrite =
   /** What is left out stays as it is. */
   | { kind: "permissions"; permissions: Partial<Permissions> }
   /** How long messages stay that are sent from then on; null: until somebody deletes them. */
-  | { kind: "lifetime"; seconds: number | null }
+  | { kind: "lifetime"; seconds: number | null; from?: LifetimeStart }
   /** It is lifted. */
   | { kind: "ban"; user: UserId }
   | { kind: "create"; members: UserId[]; title?: string }

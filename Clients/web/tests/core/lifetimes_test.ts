@@ -70,6 +70,17 @@ Deno.test("without a connection what is over is taken out, once, and the server 
   expectEqual(await texts(copy), ["Message 13"]);
 });
 
+Deno.test("from reading on a device keeps what it has until the server tells", async () => {
+  const copy = await Copy.begin(10);
+  const told = { ...hour, from: "reading" };
+  await copy.apply(changed(11, { kind: "lifetime.changed", messageLifetime: told }));
+  await copy.apply(changed(12, { kind: "message.created", message: created(12) }));
+  await expireMessages(copy.database, Date.parse(created(12).createdAt) + 400 * 86_400_000);
+  expectEqual([await texts(copy), (await row(copy)).conversation.messageLifetime], [["Message 12"], told]);
+  await copy.write({ kind: "lifetime", seconds: 60, from: "sending" });
+  expectEqual((await row(copy)).conversation.messageLifetime?.from, "sending");
+});
+
 Deno.test("a change of the user's shows at once, the last of several is sent, and a refusal takes it back", async () => {
   const copy = await Copy.begin(10);
   await copy.write({ kind: "lifetime", seconds: 60 });

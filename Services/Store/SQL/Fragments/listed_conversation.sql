@@ -28,6 +28,7 @@
 -- > permissions             smallint     GroupPermissions; NULL: the reader is no member
 -- > lifetime                integer      of new messages, in seconds; NULL: they stay, or the reader is no member
 -- > lifetime_seq            bigint       since this position
+-- > lifetime_from_reading   boolean      whether it counts from reading on; NULL: it does not
 -- > unread_rest             bigint       the lowest position looked at for the count, if there are earlier ones
 -- > latest_rest             bigint       the lowest position looked at for the latest message, if there are earlier ones
 -- > {message_with_parent}                the latest message
@@ -47,7 +48,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     unread.count::int AS unread_count, coalesce(h.read_seq, 0) AS read_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     c.muted_until, c.muted_until > {ChangeTime.now} AS is_muted, c.pin_order, c.archived_seq, c.marked_unread_seq,
     c.draft_text, c.draft_reply_id, c.draft_at, CASE WHEN stay.last_seq = {Int64.max} THEN c.permissions END AS permissions,
-    CASE WHEN stay.last_seq = {Int64.max} THEN c.lifetime END AS lifetime, c.lifetime_seq,
+    CASE WHEN stay.last_seq = {Int64.max} THEN c.lifetime END AS lifetime, c.lifetime_seq, c.lifetime_from_reading,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
     {message_with_parent(position => stay.last_seq)}
 FROM page c

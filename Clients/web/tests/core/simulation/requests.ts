@@ -93,7 +93,9 @@ export class ScriptedServer extends WritableServer {
       throw new Refusal(409, "conflict");
     }
     this.check(user, id, method, part, about, fields, what);
-    if (part === "lifetime") return this.setLifetime(id, fields.seconds, user), this.conversation(id, user);
+    if (part === "lifetime") {
+      return this.setLifetime(id, fields.seconds, fields.from, user), this.conversation(id, user);
+    }
     if (part === "permissions") return this.permit(id, fields as never, user), this.conversation(id, user);
     if (part === "members" && fields?.role) return this.setRole(id, about!, fields.role, user);
     if (part === undefined) return this.rename(id, fields.title, user), this.conversation(id, user);

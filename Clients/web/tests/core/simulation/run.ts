@@ -138,7 +138,8 @@ export class Run {
   private async limitLifetime(device: SimulatedDevice, id: string): Promise<void> {
     const { world } = this;
     if (world.happens(50)) return world.server.state.rooms[id] && world.server.expire(id);
-    await device.write({ kind: "lifetime", seconds: world.pick([null, 3_600, 86_400])! }, id);
+    const from = world.pick(["sending", "reading"])!;
+    await device.write({ kind: "lifetime", seconds: world.pick([null, 3_600, 86_400])!, from }, id);
   }
 
   /** Writes a little, and mostly turns away then, or sends or gives up what there is. */

@@ -320,11 +320,12 @@ export class WritableServer extends ServerState {
     this.announce(this.append(id, { kind: "permissions.changed", at: this.now, actorId: by, permissions }), id);
   }
 
-  setLifetime(id: string, seconds: number | null, by: string): void {
+  setLifetime(id: string, seconds: number | null, given: string | undefined, by: string): void {
     const room = this.room(id);
-    if (seconds === (room.lifetime?.seconds ?? null)) return;
+    const from = given === "sending" || seconds === null ? undefined : given;
+    if (seconds === (room.lifetime?.seconds ?? null) && from === room.lifetime?.from) return;
     this.state.clock += 1;
-    const messageLifetime = seconds === null ? undefined : { seconds, sinceSeq: room.log.length + 1 };
+    const messageLifetime = seconds === null ? undefined : { seconds, from, sinceSeq: room.log.length + 1 };
     room.lifetime = messageLifetime;
     this.announce(this.append(id, { kind: "lifetime.changed", at: this.now, actorId: by, messageLifetime }), id);
   }
