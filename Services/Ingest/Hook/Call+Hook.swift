@@ -12,7 +12,7 @@ extension Call {
         case .createConversation, .rename, .createInvitation, .putProfile, .createReport: false
         // A draft is its writer's alone. A message that is pinned was asked about.
         case .putDraft, .removeDraft, .cancelScheduled, .pinMessage, .unpinMessage, .setTapback, .removeTapback,
-            .delete:
+            .vote, .closePoll, .delete:
             false
         case .unlist, .putMember, .removeMember, .clearHistory, .putPermissions, .putLifetime, .liftBan,
             .revokeInvitation, .join, .declineJoinRequest, .block, .unblock, .acceptRequest, .declineRequest, .mute,
@@ -22,7 +22,7 @@ extension Call {
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .devices, .revisions, .tapbacks, .messageReceipts,
-            .pinnedMessages, .mentions, .scheduled:
+            .pinnedMessages, .mentions, .scheduled, .votes:
             false
         }
     }
