@@ -33,6 +33,7 @@ struct MessageFields {
         if poll != nil {
             guard fields.sealed == nil else { throw Problem(.invalid, "sealed: a poll is not sealed") }
             guard fields.attachments.isEmpty else { throw Problem(.invalid, "attachments: a poll carries none") }
+            guard fields.replyTo == nil else { throw Problem(.invalid, "replyTo: a poll replies to nothing") }
         }
         if let sealed = fields.sealed {
             guard fields.text == nil else { throw Problem(.invalid, "text: a sealed message has none") }
