@@ -121,6 +121,9 @@ enum ChatEffect: Equatable {
     case edit(MessageID, String)
     case delete(MessageID, forEveryone: Bool)
     case react(MessageID, TapbackKind?)
+    case sendPoll(String, [String], multiple: Bool)
+    case vote(MessageID, [Int])
+    case closePoll(MessageID)
     case pinMessage(MessageID, Bool)
     case loadPinned
     case findMention

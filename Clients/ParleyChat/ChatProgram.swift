@@ -300,6 +300,12 @@ package final class ChatProgram {
         case .delete(let id, let forEveryone):
             write { talk throws(ParleyError) in try await talk.delete(id, forEveryone ? .everyone : .forMe) }
         case .react(let id, let kind): write { talk throws(ParleyError) in try await talk.react(id, kind) }
+        case .sendPoll(let question, let options, let isMultiple):
+            write { talk throws(ParleyError) in
+                try await talk.send(poll: question, options: options, multiple: isMultiple)
+            }
+        case .vote(let id, let options): write { talk throws(ParleyError) in try await talk.vote(id, options) }
+        case .closePoll(let id): write { talk throws(ParleyError) in try await talk.closePoll(id) }
         case .pinMessage(let id, let pins):
             write { talk throws(ParleyError) in try await talk.setPinned(pins, id) }
         case .loadPinned:
@@ -673,6 +679,8 @@ extension RefusedWrite.Action {
         case .deleteForMe, .deleteForEveryone: "The deletion"
         case .react: "The tapback"
         case .pinMessage: "The pin"
+        case .vote: "The vote"
+        case .closePoll: "Closing the poll"
         case .clearHistory: "Clearing the history"
         case .rename: "The new title"
         case .addMember(let user): "Adding \(user.name)"

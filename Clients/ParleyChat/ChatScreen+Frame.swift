@@ -80,7 +80,7 @@ extension ChatScreen {
         case .composer where isRequest || writingRefusal != nil: "↑ messages  Tab list  ^G members  F1 help  ^Q quit"
         case .composer: "Enter send  ↑ messages  Tab list  ^T file  ^G details  ^F search  F1 help  ^Q quit"
         case .messages: selectionKeys
-        case .tapback, .deletion: "Esc back"
+        case .tapback, .deletion, .voting: "Esc back"
         case .search(let panel): (panel.pinnedIn == nil ? "type words  " : "") + "↑ ↓ choose  Enter show  Esc back"
         case .beginning: "Tab next field  Enter begin  Esc back"
         case .joining: "y join  Esc back"
@@ -101,7 +101,7 @@ extension ChatScreen {
         guard let row = talk?.selectedRow else { return "" }
         let named: [(MessageAction, String)] = [
             (.retry, "r send again"), (.discard, "x give up"), (.reply, "r reply"), (.edit, "e edit"),
-            (.tapback, "t tapback"), (.pin, "P pin"), (.unpin, "P take down"), (.deleteForMe, "d delete"),
+            (.vote, "o vote"), (.closePoll, "O close"), (.tapback, "t tapback"), (.pin, "P pin"), (.unpin, "P take down"), (.deleteForMe, "d delete"),
             (.report, "\(Self.reportKey) report"),
         ]
         var keys = named.filter { refusal(of: $0.0, row) == nil }.map(\.1)
@@ -286,6 +286,7 @@ extension ChatScreen {
     private func composerLines() -> [Line] {
         switch focus {
         case .tapback: return [tapbackChoice()]
+        case .voting: return [voteChoice()]
         case .deletion: return [deletionChoice()]
         default: break
         }
@@ -339,7 +340,7 @@ extension ChatScreen {
         case .attaching(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .saving(let panel): return field(panel.path, row: Self.fileRow, left: left)
         case .scheduling(let panel): return panel.isWriting ? field(panel.time, row: Self.scheduleRow, left: left) : nil
-        case .list, .messages, .tapback, .deletion, .help, .revisions, .joining: return nil
+        case .list, .messages, .tapback, .voting, .deletion, .help, .revisions, .joining: return nil
         }
     }
 

@@ -11,6 +11,7 @@ extension ChatScreen {
         case .composer: return pressInComposer(key)
         case .messages: return pressInMessages(key)
         case .tapback: return pressForTapback(key)
+        case .voting: return pressForVote(key)
         case .deletion: return pressForDeletion(key)
         case .search(let panel): return press(key, in: panel)
         case .beginning(let panel): return press(key, in: panel)
@@ -44,6 +45,7 @@ extension ChatScreen {
         case .control("r"): return [.reconnect]
         case .control("t"): openAttaching()
         case .control("s"): return openSchedule()
+        case .control("v"): return sendPoll()
         case .help: focus = .help
         case .click(let column, let row): return click(column, row)
         case .wheel(let up) where isTimelineShown: return scroll(by: up ? -3 : 3)
@@ -283,6 +285,8 @@ extension ChatScreen {
         case .text("R"): return act(.retry)
         case .text("e"): return act(.edit)
         case .text("t"): return act(.tapback)
+        case .text("o"): return act(.vote)
+        case .text("O"): return act(.closePoll)
         case .text("d"): return act(.deleteForMe)
         case .text("P"): return act(talk?.selectedRow?.message.pinned == nil ? .pin : .unpin)
         case .text("s"): openSaving()
@@ -314,6 +318,8 @@ extension ChatScreen {
             self.talk?.editor.replace(with: row.message.text ?? "")
             return writeAnswer()
         case .tapback: focus = .tapback
+        case .vote: focus = .voting
+        case .closePoll: return [.closePoll(row.id)]
         case .pin, .unpin: return [.pinMessage(row.id, action == .pin)]
         case .deleteForMe, .deleteForEveryone: focus = .deletion
         case .retry: return [.retry(row.id)]
@@ -325,9 +331,10 @@ extension ChatScreen {
     }
 
     func refusal(of action: MessageAction, _ row: TimelineRow) -> ActionRefusal? {
-        let isMember = talk.flatMap { entry(of: $0.id) }?.conversation.isMember ?? true
+        let conversation = talk.flatMap { entry(of: $0.id) }?.conversation
         return MessageActions(
-            row, viewer: user, isMember: isMember, writingRefusal: writingRefusal,
+            row, viewer: user, isMember: conversation?.isMember ?? true,
+            leads: conversation?.kind == .group && [.owner, .admin].contains(conversation?.role), writingRefusal: writingRefusal,
             repliesToAttachments: repliesToAttachments, now: now
         ).refusal(of: action)
     }

@@ -27,7 +27,7 @@ extension ChatScreen {
         case .search, .beginning, .joining, .help, .details, .settings, .revisions, .reporting, .attaching, .saving,
             .scheduling:
             true
-        case .list, .composer, .messages, .tapback, .deletion: false
+        case .list, .composer, .messages, .tapback, .voting, .deletion: false
         }
     }
 

@@ -12,7 +12,7 @@ struct ChatScreen {
         case beginning(NewConversationPanel)
         case joining(JoiningPanel)
         /// What to do with the selected message.
-        case tapback, deletion
+        case tapback, deletion, voting
         case help
         case details(DetailsPanel)
         case settings(SettingsPanel)
@@ -225,7 +225,7 @@ struct ChatScreen {
         makeBubbles()
         if let selected = talk?.selected, !rows.contains(where: { $0.id == selected }) {
             talk?.selected = nil
-            if [.messages, .tapback, .deletion].contains(focus) { focus = .composer }
+            if [.messages, .tapback, .voting, .deletion].contains(focus) { focus = .composer }
         }
         resumeReply()
         if let target = talk?.target {

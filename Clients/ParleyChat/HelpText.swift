@@ -4,6 +4,7 @@ package enum HelpText {
         Anywhere     Ctrl-F search   Ctrl-N new conversation   Ctrl-G members and title   Ctrl-O settings
                      Ctrl-Q quit     Ctrl-R connect now        Ctrl-L draw anew           F1 help
                      Ctrl-T send a file   Ctrl-P what is pinned    Ctrl-S send what is written at a time, and what waits
+                     Ctrl-V send what is written as a poll: a question, and each option in a line of its own
         List         ↑ ↓ choose, Enter opens, n new, / search, s settings, Tab back to writing,
                      p pin (▴), m mute (∅), a archive, u mark as unread (●),
                      b block the other of a direct conversation (⊘), each again: not any more,
@@ -12,6 +13,7 @@ package enum HelpText {
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
+                     o vote in a poll, by number, again: not any more, O close it,
                      P pin it for everybody, again: take it down, v what it said before, Enter details,
                      @ go to the next unread one that mentions you, R or r send again what failed, x give it up,
                      ! report it to those who run the service, Esc back to writing

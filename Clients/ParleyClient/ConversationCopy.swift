@@ -97,6 +97,7 @@ private struct CopiedMessage: JSONObject {
     private var editedAt: String?
     private var mentions: [String] = []
     private var tapbacks: [(kind: String, count: Int64)] = []
+    private var votes: String?
 
     mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
         switch key {
@@ -110,6 +111,7 @@ private struct CopiedMessage: JSONObject {
         case "replyTo": replyTo = try MessageView.parent(&reader)
         case "editedAt": editedAt = try reader.string()
         case "mentions": mentions = try Self.names(&reader)
+        case "poll": votes = try Self.votes(&reader)
         case "tapbackCounts": tapbacks = try Self.counts(&reader)
         default: try reader.skip()
         }
@@ -130,13 +132,40 @@ private struct CopiedMessage: JSONObject {
         return counts.sorted { $0.kind.utf8.lexicographicallyPrecedes($1.kind.utf8) }
     }
 
+    /// `open:` or `closed:`, and the votes for each option.
+    private static func votes(_ reader: inout JSONReader) throws(JSONError) -> String {
+        var counts: [String] = [], isClosed = false
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "options":
+                try reader.beginArray()
+                while try reader.nextElement() { counts.append("\(try option(&reader))") }
+            case "closedAt":
+                isClosed = true
+                try reader.skip()
+            default: try reader.skip()
+            }
+        }
+        return (isClosed ? "closed:" : "open:") + counts.joined(separator: ",")
+    }
+
+    private static func option(_ reader: inout JSONReader) throws(JSONError) -> Int64 {
+        var votes: Int64 = 0
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if key == "votes" { votes = try reader.integer() } else { try reader.skip() }
+        }
+        return votes
+    }
+
     var line: String {
         let fields = [
             "\(seq)", id?.description ?? "-", sender, replyTo?.description ?? "-", editedAt ?? "-",
             mentions.isEmpty ? "-" : mentions.joined(separator: ","),
             tapbacks.isEmpty ? "-" : tapbacks.map { "\($0.kind):\($0.count)" }.joined(separator: ","),
             text.map(SHA256Text.of) ?? "-",
-        ]
+        ] + (votes.map { [$0] } ?? [])
         return fields.joined(separator: " ") + "\n"
     }
 }

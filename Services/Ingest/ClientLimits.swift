@@ -75,6 +75,8 @@ struct ClientLimits: Sendable {
         buffer.append(key: "titleCharacters", json: ContractLimits.titleCharacters)
         buffer.append(key: "mentionsPerMessage", json: ContractLimits.mentionsPerMessage)
         buffer.append(key: "pinnedMessages", json: ContractLimits.pinnedMessages)
+        buffer.append(key: "pollOptions", json: ContractLimits.pollOptions)
+        buffer.append(key: "pollOptionCharacters", json: ContractLimits.pollOptionCharacters)
         buffer.append(key: "messageExtraBytes", json: ContractLimits.messageExtraBytes)
         buffer.append(key: "sealedBytes", json: ContractLimits.sealedBytes)
         buffer.append(key: "attachmentsPerMessage", json: ContractLimits.attachmentsPerMessage)

@@ -256,12 +256,13 @@ final class IngestService: HTTPHandler {
         case .receipts: try receipts(request.body, in: try route.conversation(), user, exchange)
         case .revisions: try revisions(try route.message(), in: try route.conversation(), user, exchange)
         case .tapbacks: try tapbacks(try route.message(), in: try route.conversation(), query, user, exchange)
+        case .votes: try votes(try route.message(), in: try route.conversation(), query, user, exchange)
         case .messageReceipts: try receipts(try route.message(), in: try route.conversation(), query, user, exchange)
         case .settings: settings(user, exchange)
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
-            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
+            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote, .closePoll, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .schedule, .cancelScheduled, .acceptRequest, .declineRequest,
             .putPermissions, .putLifetime,

@@ -95,6 +95,9 @@ extension SQLNames {
         // Messages
         .fragment("message_row", PackageResources.message_row_sql),
         .fragment("tapbacks_shown", PackageResources.tapbacks_shown_sql),
+        .fragment("poll_shown", PackageResources.poll_shown_sql),
+        .fragment("votes_as_of", PackageResources.votes_as_of_sql),
+        .fragment("voters_as_of", PackageResources.voters_as_of_sql),
         .fragment("message_parts", PackageResources.message_parts_sql),
         .fragment("plain_message", PackageResources.plain_message_sql),
         .fragment("whole_message", PackageResources.whole_message_sql),
@@ -173,6 +176,7 @@ extension SQLNames {
         .fragment("is_in_stay_of_actor", PackageResources.is_in_stay_of_actor_sql),
         .fragment("visible_target", PackageResources.visible_target_sql),
         .fragment("present_tapback", PackageResources.present_tapback_sql),
+        .fragment("poll_of_target", PackageResources.poll_of_target_sql),
         .fragment("pinned_target", PackageResources.pinned_target_sql),
         .fragment("problems_of_pinning", PackageResources.problems_of_pinning_sql),
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),

@@ -20,6 +20,10 @@ public enum ContractLimits {
     public static let mentionsPerMessage = 100
     /// The messages that are pinned in one conversation at a time.
     public static let pinnedMessages = 100
+    /// The options of a poll, which has two at least. A vote is a bit for each, of 16.
+    public static let pollOptions = 12
+    /// The length of an option in Unicode scalars.
+    public static let pollOptionCharacters = 100
     /// The application's own JSON in a message.
     public static let messageExtraBytes = 4 * 1024
     /// What is sealed, in base64: twice a text, because encryption pads and signs. An export has at least the first and the

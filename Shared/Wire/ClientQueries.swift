@@ -243,6 +243,30 @@ public struct AfterUserQuery: WireCodable, Hashable {
     }
 }
 
+/// `votes`: who has voted in a poll, in the order of their names, after a name.
+///
+/// Layout: as of `tapbacks` · the option that they chose 1 (255: any).
+public struct VotesQuery: WireCodable, Hashable {
+    public var page: AfterUserQuery
+    public var option: Int?
+
+    public init(_ page: AfterUserQuery, option: Int?) {
+        self.page = page
+        self.option = option
+    }
+
+    public init(from bytes: inout ByteReader) throws(WireError) {
+        page = try AfterUserQuery(from: &bytes)
+        let option: UInt8 = try bytes.number()
+        self.option = option == .max ? nil : Int(option)
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        page.write(to: &buffer)
+        buffer.append(option.map { UInt8($0) } ?? .max)
+    }
+}
+
 /// `changes`, `digest`, `mentions`: the changes after a position, the digests of the pages that end after it, or the messages
 /// after it that mention the reader.
 ///

@@ -25,6 +25,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case endAct = 19
     case sendSealed = 20
     case sendScheduled = 21
+    case sendPoll = 22
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -53,6 +54,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case joinRequests = 97
     case mentions = 101
     case scheduled = 102
+    case votes = 103
 
     // A query of ingest.
     case writtenMessages = 104
@@ -139,8 +141,8 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole` and
-/// `sendSealed`: the same, with more of each message (`NewMessage.Parts`).
+/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole`,
+/// `sendSealed` and `sendPoll`: the same, with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -178,15 +180,20 @@ public struct SendMessages {
 /// A message in a `sendMessages` request, or one with more parts. It borrows its bytes from the frame or the client's request.
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
-/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · in
-/// `sendWhole` and `sendSealed`: extra length 4, JSON object (empty: none) · in `sendSealed`: 1 if it is sealed 1.
+/// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · but
+/// in `sendWithAttachments`: extra length 4, JSON object (empty: none) · in `sendSealed` and `sendPoll`: 1 if it is sealed 1 · in
+/// `sendPoll`: `NewPoll`, or 1 byte of 0 for none.
 public struct NewMessage {
     /// What a request has of each message.
-    public enum Parts: Sendable {
+    public enum Parts: Int, Comparable, Sendable {
         case text
         case attachments
         case whole
         case sealed
+        case poll
+
+        /// Each has all that those before it have.
+        public static func < (one: Parts, other: Parts) -> Bool { one.rawValue < other.rawValue }
 
         /// Nil: of a kind that sends no messages.
         public init?(_ kind: StoreRequestKind) {
@@ -195,6 +202,7 @@ public struct NewMessage {
             case .sendWithAttachments: self = .attachments
             case .sendWhole: self = .whole
             case .sendSealed: self = .sealed
+            case .sendPoll: self = .poll
             default: return nil
             }
         }
@@ -210,11 +218,13 @@ public struct NewMessage {
     /// The application's own JSON object; empty for none.
     public var extra: UnsafeRawBufferPointer
     public var isSealed: Bool
+    public var poll: NewPoll?
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
-        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false
+        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
+        poll: NewPoll? = nil
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -224,6 +234,7 @@ public struct NewMessage {
         self.attachments = attachments
         self.extra = extra
         self.isSealed = isSealed
+        self.poll = poll
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -233,8 +244,9 @@ public struct NewMessage {
         mentions = try reader.bytes(Int(try reader.number(UInt16.self)))
         text = try reader.long()
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
-        extra = parts == .whole || parts == .sealed ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
-        isSealed = parts == .sealed ? try reader.number(UInt8.self) == 1 : false
+        extra = parts >= .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
+        isSealed = parts >= .sealed ? try reader.number(UInt8.self) == 1 : false
+        poll = parts == .poll ? try NewPoll.optional(from: &reader) : nil
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -245,9 +257,65 @@ public struct NewMessage {
         buffer.append(mentions)
         buffer.append(long: text)
         if parts != .text { attachments.write(to: &buffer) }
-        if parts == .whole || parts == .sealed { buffer.append(long: extra) }
-        if parts == .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
+        if parts >= .whole { buffer.append(long: extra) }
+        if parts >= .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
+        if parts == .poll { NewPoll.write(poll, to: &buffer) }
     }
+}
+
+/// What makes a message a poll.
+///
+/// Layout: count of options 1 · 1 if one may choose several 1 · count × (length 2, UTF-8).
+public struct NewPoll: Hashable, Sendable {
+    public var options: [String]
+    public var isMultiple: Bool
+
+    public init(options: [String], isMultiple: Bool) {
+        self.options = options
+        self.isMultiple = isMultiple
+    }
+
+    static func optional(from reader: inout ByteReader) throws(WireError) -> NewPoll? {
+        let count: UInt8 = try reader.number()
+        guard count > 0 else { return nil }
+        let isMultiple = try reader.number(UInt8.self) == 1
+        var options: [String] = []
+        for _ in 0..<count {
+            options.append(String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self))
+        }
+        return NewPoll(options: options, isMultiple: isMultiple)
+    }
+
+    /// Writes it, or that there is none.
+    public static func write(_ poll: NewPoll?, to buffer: inout ByteBuffer) {
+        guard let poll else { return buffer.append(0 as UInt8) }
+        buffer.append(UInt8(poll.options.count))
+        buffer.append(poll.isMultiple ? 1 : 0 as UInt8)
+        for option in poll.options {
+            buffer.append(bigEndian: UInt16(option.utf8.count))
+            buffer.append(utf8: option)
+        }
+    }
+}
+
+/// Options of a poll, a bit for each: the first is the lowest.
+public struct PollOptions: Hashable, Sendable {
+    public let bits: UInt16
+
+    public init(bits: UInt16) { self.bits = bits }
+
+    /// Nil: there is no poll with such a position.
+    public init?(positions: [Int]) {
+        var bits: UInt16 = 0
+        for position in positions {
+            guard 0..<ContractLimits.pollOptions ~= position else { return nil }
+            bits |= 1 << UInt16(position)
+        }
+        self.bits = bits
+    }
+
+    /// Ascending.
+    public var positions: [Int] { (0..<UInt16.bitWidth).filter { bits >> UInt16($0) & 1 == 1 } }
 }
 
 /// The response to `sendMessages`: for each message, in order, status 2 · length 4 · body, which is the message's JSON

@@ -37,6 +37,10 @@ public struct Write: WireCodable, Hashable {
         case pinMessage(MessageID)
         /// 204. Fields: message 16.
         case unpinMessage(MessageID)
+        /// 200 with the message. Fields: message 16 · `PollOptions` 2 (0: the vote is withdrawn).
+        case vote(MessageID, PollOptions)
+        /// 200 with the message. Fields: message 16.
+        case closePoll(MessageID)
         /// 200 with the member. Fields: user name · role 1 (0: unchanged, or member) · `Introduction`.
         case putMember(UserID, MemberRole?, Introduction = Introduction())
         /// 204. Fields: user name.
@@ -120,6 +124,8 @@ public struct Write: WireCodable, Hashable {
             case .declineJoinRequest: 29
             case .schedule: 33
             case .cancelScheduled: 34
+            case .vote: 35
+            case .closePoll: 36
             }
         }
     }
@@ -180,6 +186,8 @@ extension Write.Action: WireCodable {
             case 31: .editSealed(try reader.message(), reader.rest())
             case 33: .schedule(try NewScheduled(from: &reader))
             case 34: .cancelScheduled(try reader.message())
+            case 35: .vote(try reader.message(), PollOptions(bits: try reader.number()))
+            case 36: .closePoll(try reader.message())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -191,8 +199,11 @@ extension Write.Action: WireCodable {
             buffer.append(message)
             buffer.append(utf8: text)
         case .deleteForEveryone(let message), .hide(let message), .removeTapback(let message), .pinMessage(let message),
-            .unpinMessage(let message), .cancelScheduled(let message):
+            .unpinMessage(let message), .cancelScheduled(let message), .closePoll(let message):
             buffer.append(message)
+        case .vote(let message, let options):
+            buffer.append(message)
+            buffer.append(bigEndian: options.bits)
         case .setTapback(let message, let kind):
             buffer.append(message)
             buffer.append(name: kind)

@@ -201,6 +201,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "PUT /v1/conversations/{conversationId}/draft": {"json": {"text": "Hel"}},
         "PUT /v1/conversations/{conversationId}/scheduled/{messageId}": {"json": {"at": soon(), "text": "Later"}},
         "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback": {"json": {"kind": "love"}},
+        "PUT /v1/conversations/{conversationId}/messages/{messageId}/vote": {"json": {"options": [0]}},
         "PATCH /v1/conversations/{conversationId}/messages/{messageId}": {"json": {"text": "Hello!"}},
         "DELETE /v1/conversations/{conversationId}/messages/{messageId}": {
             "params": {"scope": "everyone" if variant == "for everyone" else "me"}
@@ -262,6 +263,8 @@ TO_OTHERS = {
     "POST /v1/conversations/{conversationId}/messages",
     "PATCH /v1/conversations/{conversationId}/messages/{messageId}",
     "PUT /v1/conversations/{conversationId}/messages/{messageId}/tapback",
+    "PUT /v1/conversations/{conversationId}/messages/{messageId}/vote",
+    "POST /v1/conversations/{conversationId}/messages/{messageId}/close",
     "PUT /v1/conversations/{conversationId}/messages/{messageId}/pin",
     "DELETE /v1/conversations/{conversationId}/messages/{messageId}/pin",
     "PUT /v1/conversations/{conversationId}/members/{userId}",

@@ -213,6 +213,24 @@ def test_pinned_messages(anna, group, limits):
     assert pin(messages[-1]) == 200, "what is deleted takes no place"
 
 
+def poll(anna, group, *options):
+    body = {"id": new_id(), "text": "Which?", "poll": {"options": list(options)}}
+    return anna.post(f"/v1/conversations/{group}/messages", body).status_code
+
+
+@beyond("pollOptions")
+def test_options_of_a_poll(anna, group, limits):
+    options = [f"{number}" for number in range(limits["pollOptions"] + 1)]
+    assert poll(anna, group, *options[1:]) == 201
+    assert poll(anna, group, *options) == 413
+
+
+@beyond("pollOptionCharacters")
+def test_an_option_of_a_poll(anna, group, limits):
+    assert poll(anna, group, "é" * limits["pollOptionCharacters"], "b") == 201
+    assert poll(anna, group, "é" * (limits["pollOptionCharacters"] + 1), "b") == 413
+
+
 @beyond("messageExtraBytes")
 def test_what_an_application_adds_to_a_message(anna, group, limits):
     for size, status in ((limits["messageExtraBytes"], 201), (limits["messageExtraBytes"] + 1, 413)):

@@ -18,9 +18,11 @@ def group(anna, ben, carla):
 
 
 @pytest.fixture
-def message(anna, group):
-    """The path of a message by anna at position 2."""
-    return path_of(anna.send(group, "Nine o'clock?"))
+def message(anna, group, request):
+    """The path of a message by anna at position 2, which is a poll for what is done to polls."""
+    name = getattr(request.node, "callspec", None) and request.node.callspec.params.get("name")
+    poll = {"poll": {"options": ["yes", "no"]}} if name in ("vote", "closePoll") else {}
+    return path_of(anna.send(group, "Nine o'clock?", **poll))
 
 
 def path_of(message):
@@ -98,6 +100,8 @@ def writes(group, message, member):
         "delete": ("DELETE", f"{message}?scope=everyone", None, 204),
         "setTapback": ("PUT", f"{message}/tapback", {"kind": "like"}, 200),
         "removeTapback": ("DELETE", f"{message}/tapback", None, 204),
+        "vote": ("PUT", f"{message}/vote", {"options": [1]}, 200),
+        "closePoll": ("POST", f"{message}/close", None, 200),
         "pinMessage": ("PUT", f"{message}/pin", None, 200),
         "unpinMessage": ("DELETE", f"{message}/pin", None, 204),
         "schedule": ("PUT", f"{conversation}/scheduled/{UNKNOWN}", {"at": soon(), "text": "Later"}, 204),
@@ -107,7 +111,7 @@ def writes(group, message, member):
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "schedule", "putSettings"]
+WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "vote", "schedule", "putSettings"]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -212,6 +216,10 @@ WRONG_BODIES = {
         "kind",
         [{}, {"kind": None}, {"kind": ""}, {"kind": "heart"}, {"kind": "Love"}, {"kind": "1"}, {"kind": "#"}]
         + [{"kind": "a"}, {"kind": "👍👍"}, {"kind": "❤"}, {"kind": "😀 "}, {"kind": "🇩"}, {"kind": 1}],
+    ),
+    "vote": (
+        "options",
+        [{}, {"options": None}, {"options": [2]}, {"options": [-1]}, {"options": [0, 1]}, {"options": ["0"]}, {"options": 0}],
     ),
     "schedule": (
         "at",

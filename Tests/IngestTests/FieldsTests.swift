@@ -160,6 +160,49 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(throws: Problem(.tooLarge, "extra: at most 16 levels")) { try extra(nested(17)) }
     }
 
+    @Test("a poll has two to twelve different options of one line each, beside a question and nothing else")
+    func poll() throws {
+        func poll(_ json: String, _ more: String = #","text":"x""#) throws(Problem) -> NewPoll? {
+            let bytes = Array(#"{"id":"\#(id)","poll":\#(json)\#(more)}"#.utf8)
+            return try bytes.withUnsafeBytes { bytes in
+                Result { () throws(Problem) in try MessageFields(bytes, limits: ClientLimits(), now: now).poll }
+            }.get()
+        }
+        func options(_ texts: [String]) -> String { #"{"options":["# + texts.map { #""\#($0)""# }.joined(separator: ",") + "]}" }
+        let long = String(repeating: "é", count: 100), most = (1...12).map { "\($0)" }
+        #expect(try poll(options([long, "b"])) == NewPoll(options: [long, "b"], isMultiple: false))
+        #expect(try poll(#"{"multiple":true,"options":["a","b"],"x":1}"#) == NewPoll(options: ["a", "b"], isMultiple: true))
+        #expect(try poll(options(most))?.options == most)
+        #expect(try poll("null") == nil)
+        for (field, bad) in [
+            ("poll.options", "{}"), ("poll.options", options([])), ("poll.options", options(["a"])),
+            ("poll.options", options(most + ["13"])), ("poll.options", options(["a", "b", "a"])),
+            ("poll.options[1]", options(["a", " "])), ("poll.options[1]", options(["a", long + "x"])),
+            ("poll.options[0]", options([#"a\n"#, "b"])), ("poll.options[0]", options(["a\u{202E}", "b"])),
+        ] {
+            #expect("\(bad)") { try poll(bad) } throws: { ($0 as? Problem)?.detail.hasPrefix(field + ":") ?? false }
+        }
+        for (field, more) in [
+            ("text", ""), ("sealed", #","sealed":"AAAA""#), ("attachments", #","text":"x","attachments":[{"id":"\#(id)"}]"#),
+            ("replyTo", #","text":"x","replyTo":"\#(id)""#),
+        ] {
+            #expect("\(field)") { try poll(options(["a", "b"]), more) } throws: {
+                ($0 as? Problem)?.detail.contains(field) ?? false
+            }
+        }
+        func vote(_ json: String) throws(Problem) -> [Int] {
+            let bytes = Array(json.utf8)
+            return try bytes.withUnsafeBytes { bytes in
+                Result { () throws(Problem) in try VoteFields.options(bytes).positions }
+            }.get()
+        }
+        #expect(try vote(#"{"options":[2,0,2]}"#) == [0, 2])
+        #expect(try vote(#"{"options":[]}"#) == [])
+        for bad in ["{}", #"{"options":null}"#, #"{"options":[12]}"#, #"{"options":[-1]}"#, #"{"options":[0.5]}"#, #"{"options":0}"#] {
+            #expect(throws: Problem.self) { try vote(bad) }
+        }
+    }
+
     @Test("what is sealed is base64 in its one form, within bounds, without a text or a parent")
     func sealed() throws {
         func sealed(_ json: String, _ more: String = "") throws(Problem) -> Bool {

@@ -416,6 +416,24 @@ private final class Line {
         #expect(question.command(with: [0, 1]) == command)
     }
 
+    @Test("of a poll it is told the options, too")
+    func poll() throws {
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let command = Array("When?".utf8).withUnsafeBytes { text in
+            var buffer = ByteBuffer()
+            SendMessages.writeHead(Self.conversation, anna, count: 1, to: &buffer)
+            NewMessage(
+                id: Self.message(0), sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: text,
+                poll: NewPoll(options: ["a", "b"], isMultiple: false)
+            ).write(to: &buffer, .poll)
+            return buffer.array
+        }
+        let question = try #require(HookQuestion(.sendPoll, command))
+        let head = #"{"kind":"message","conversationId":"\#(Self.conversation)","id":"\#(Self.message(0))""#
+        #expect(json(question) == #"[\#(head),"text":"When?","options":["a","b"]}]"#)
+        #expect(question.command(with: [0]) == command)
+    }
+
     @Test("a command is what is left of it without what was refused")
     func rest() throws {
         let question = try #require(MessageQuestion(.sendMessages, Self.command(3)))

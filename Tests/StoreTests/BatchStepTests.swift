@@ -21,7 +21,8 @@ private let actions: [Write.Action] = [
     .revokeInvitation(InvitationID(message.uuid)), .join(secret: .zero), .declineJoinRequest(bob),
     .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .spam)),
     .resolveReport(ReportResolution(of: ReportID(message.uuid), .deleted)),
-    .pinMessage(message), .unpinMessage(message), .cancelScheduled(message),
+    .pinMessage(message), .unpinMessage(message), .cancelScheduled(message), .vote(message, PollOptions(bits: 1)),
+    .closePoll(message),
     .schedule(NewScheduled(message, at: Timestamp(milliseconds: 0), text: "text")),
 ]
 
@@ -87,6 +88,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
         Locked(.deleteForEveryone(message), " search"),
         Locked(.hide(message), " streams:alice"), Locked(.setTapback(message, "love"), ""),
         Locked(.pinMessage(message), ""), Locked(.unpinMessage(message), ""),
+        Locked(.vote(message, PollOptions(bits: 1)), ""), Locked(.closePoll(message), ""),
         Locked(.removeTapback(message), ""), Locked(.removeMember(bob), " streams:bob"), Locked(.rename("title"), ""),
         Locked(.setPermissions(GroupPermissions(write: .admins)), ""), Locked(.liftBan(bob), ""),
         Locked(.setLifetime(seconds: 60), ""),
@@ -132,7 +134,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
 @Suite struct BatchStepTests {
     @Test("every command is merged with others or is a step, and no query is")
     func kinds() {
-        let merged: Set<StoreRequestKind> = [.sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .readMoved]
+        let merged: Set<StoreRequestKind> = [.sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .readMoved]
         let commands = Set(StoreRequestKind.allCases.filter(\.isCommand))
         #expect(Set(BatchSteps.kinds.keys).union(merged) == commands)
         #expect(Set(BatchSteps.kinds.keys).isDisjoint(with: merged))

@@ -41,7 +41,7 @@ struct ErasureTests {
     /// Returns the rows, by table, that contain the user's name, except in the conversations' own records.
     @Reactor private func rows(of user: String, in store: StoreUnderTest) throws -> [String] {
         let tables = [
-            "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.hidden",
+            "store.memberships", "store.import_stays", "store.inbox", "store.tapbacks", "store.votes", "store.hidden",
             "store.early_deletions", "store.outcomes", "store.blocks", "store.shadows", "store.shadow_listings",
             "store.requests", "store.bans", "store.join_requests", "store.user_streams", "store.user_changes",
             "store.user_settings",
@@ -69,8 +69,14 @@ struct ErasureTests {
             _ = await store.send(other, from: "alice", to: conversation)
             let reply = StoreUnderTest.Draft(replyTo: own.id)
             _ = await store.send(reply, from: "alice", to: conversation)
+            let asked = StoreUnderTest.Draft(text: "when?", poll: NewPoll(options: ["now", "never"], isMultiple: true))
+            _ = await store.send(asked, from: "alice", to: conversation)
+            _ = await store.write(.vote(asked.id, PollOptions(bits: 0b10)), by: "carol", in: conversation)
+            let mine = StoreUnderTest.Draft(text: "mine", poll: NewPoll(options: ["secret", "other"], isMultiple: false))
+            _ = await store.send(mine, from: "bob", to: conversation)
+            _ = await store.write(.vote(mine.id, PollOptions(bits: 1)), by: "alice", in: conversation)
             for action in [
-                Write.Action.edit(own.id, text: "second words"), .setTapback(own.id, "like"),
+                Write.Action.vote(asked.id, PollOptions(bits: 0b11)), .edit(own.id, text: "second words"), .setTapback(own.id, "like"),
                 .setTapback(other.id, "love"), .hide(reply.id), .mark(.pinned(order: 1)),
                 .draft("third words", replyTo: own.id),
                 .schedule(.later(text: "later words")),
@@ -95,15 +101,17 @@ struct ErasureTests {
             #expect(try rows(of: "bob", in: store).count >= 13)
 
             let counts = try await erased(store)
-            #expect(counts["messages"] == 2 && counts["revisions"] == 1 && counts["tapbacks"] == 2)
+            #expect(counts["messages"] == 3 && counts["revisions"] == 1 && counts["tapbacks"] == 2 && counts["votes"] == 1)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 3 && counts["hidden"] == 1)
-            #expect(counts["receipts"] == 1 && counts["outcomes"] == 8)
+            #expect(counts["receipts"] == 1 && counts["outcomes"] == 9)
             #expect(try rows(of: "bob", in: store).isEmpty)
             for column in ["blocks WHERE blocked_id", "user_changes WHERE about_id", "invitations WHERE creator_id"] {
                 #expect(try store.database.query("SELECT FROM store.\(column) = 'bob'").isEmpty)
             }
             let again = try await erased(store)
             #expect(again == counts)
+            let kept = try store.database.query("SELECT message_id::text, counts::text || voters FROM store.polls")
+            #expect(kept.map { [$0[0], $0[1]] } == [[asked.id.description, "{0,1}1"]])
             try await expectTombstones(store, own.id, other.id, reply.id)
             #expect(
                 await store.message(secret.id, for: "alice", in: direct)?.field("deletedForEveryone") as? Bool == true)

@@ -140,6 +140,22 @@ struct ManyWritersTests {
         )
     }
 
+    private func poll(_ id: MessageID, by user: UserID, in conversation: ConversationID) -> Command {
+        (
+            .sendPoll, conversation.slot,
+            { buffer in
+                SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                Array("which?".utf8).withUnsafeBytes { text in
+                    NewMessage(
+                        id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: none, text: text,
+                        poll: NewPoll(options: ["one", "two", "three"], isMultiple: true)
+                    ).write(to: &buffer, .poll)
+                }
+            }
+        )
+    }
+
     private func anyCommand(
         _ conversations: [ConversationID], _ messages: [MessageID], using random: inout SeededRandom
     ) -> Command {
@@ -152,7 +168,7 @@ struct ManyWritersTests {
             let key: UUIDBytes? = Bool.random(using: &random) ? .random : nil
             return command(.write, in: conversation.slot, Write(conversation, by: actor, key: key, action))
         }
-        switch Int.random(in: 0..<29, using: &random) {
+        switch Int.random(in: 0..<33, using: &random) {
         case 0, 1, 2: return creation(ConversationID(.random), using: &random)
         case 3: return creation(conversation, using: &random)
         case 4: return write(.putMember(other, nil), by: Self.users[0])
@@ -207,6 +223,10 @@ struct ManyWritersTests {
             let scheduled = NewScheduled(target, at: Timestamp(milliseconds: 0), text: "later")
             return write(Bool.random(using: &random) ? .schedule(scheduled) : .cancelScheduled(target), by: user)
         case 27: return command(.sendScheduled, in: conversation.slot, SendScheduled(of: user, in: conversation))
+        case 28, 29, 30, 31:
+            guard Int.random(in: 0..<60, using: &random) > 0 else { return write(.closePoll(target), by: Self.users[0]) }
+            let voter = (Self.users + Self.erased).randomElement(using: &random)!
+            return write(.vote(target, PollOptions(bits: .random(in: 0..<8, using: &random))), by: voter)
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
         }
     }
@@ -226,7 +246,10 @@ struct ManyWritersTests {
                         members: Array(Self.users.dropFirst()) + Self.erased))
             })
         for conversation in conversations {
-            await system.ask(messages.map { message($0, by: Self.users[0], in: conversation) })
+            await system.ask(
+                messages.enumerated().map { place, id in
+                    (place.isMultiple(of: 2) ? poll : message)(id, Self.users[0], conversation)
+                })
         }
         for round in 0..<30 {
             await system.ask((0..<40).map { _ in anyCommand(conversations, messages, using: &random) })
@@ -237,11 +260,22 @@ struct ManyWritersTests {
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
         for table in [
-            "revocations", "tapbacks", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2",
+            "revocations", "tapbacks", "votes", "polls WHERE closed_seq IS NOT NULL", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2",
         ] {
             let rows = try system.database.query("SELECT FROM store.\(table)")
             #expect(!rows.isEmpty, "no \(table)")
         }
+        let wrong = try system.database.query(
+            """
+            SELECT FROM store.polls p LEFT JOIN LATERAL (
+                SELECT count(*) AS voters, ARRAY[
+                    count(*) FILTER (WHERE v.options & 1 <> 0), count(*) FILTER (WHERE v.options & 2 <> 0),
+                    count(*) FILTER (WHERE v.options & 4 <> 0)]::integer[] AS counts
+                FROM store.votes v WHERE v.conversation_id = p.conversation_id AND v.message_id = p.message_id
+            ) v ON true
+            WHERE (p.voters, p.counts) IS DISTINCT FROM (v.voters, v.counts)
+            """)
+        #expect(wrong.isEmpty, "a poll counts other votes than it has")
         #expect(system.racesLost == 0)
         #expect(try await system.close() == 0)
     }

@@ -102,6 +102,8 @@ struct RepeatedRequestTests {
             once(.editSealed(message, "c2VhbA==")) {},  // Refused: it is not sealed.
             once(.setTapback(message, "love"), by: "bob") { await write(.setTapback(message, "like"), by: "bob") },
             once(.removeTapback(message), by: "bob") { await write(.setTapback(message, "laugh"), by: "bob") },
+            once(.vote(message, PollOptions(bits: 1))) {},  // Refused: it is no poll.
+            once(.closePoll(message)) {},
             once(.pinMessage(message), by: "bob") { await write(.unpinMessage(message)) },
             once(.setLifetime(seconds: 60)) { await write(.setLifetime(seconds: 0)) },
             once(.unpinMessage(message)) { await write(.pinMessage(message), by: "bob") },

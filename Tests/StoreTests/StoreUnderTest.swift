@@ -291,6 +291,7 @@ final class StoreUnderTest {
         var files: [File] = []
         var extra = ""
         var isSealed = false
+        var poll: NewPoll?
     }
 
     /// A file that a message is to carry, as media describes it.
@@ -339,9 +340,9 @@ final class StoreUnderTest {
 
     func sendAll(_ drafts: [Draft], from sender: String, to conversation: ConversationID) async -> [Reply] {
         let haveFiles = drafts.contains { !$0.files.isEmpty }, haveExtra = drafts.contains { !$0.extra.isEmpty }
-        let areSealed = drafts.contains(where: \.isSealed)
+        let areSealed = drafts.contains(where: \.isSealed), havePolls = drafts.contains { $0.poll != nil }
         let kind: StoreRequestKind =
-            areSealed ? .sendSealed : haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
+            havePolls ? .sendPoll : areSealed ? .sendSealed : haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
         let raw = await ask(kind, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
             for draft in drafts {
@@ -349,8 +350,10 @@ final class StoreUnderTest {
                 guard kind != .sendMessages else { continue }
                 buffer.append(UInt8(draft.files.count))
                 for file in draft.files { file.write(to: &buffer) }
-                if haveExtra || areSealed { Array(draft.extra.utf8).withUnsafeBytes { buffer.append(long: $0) } }
-                if areSealed { buffer.append(draft.isSealed ? 1 : 0 as UInt8) }
+                let parts = NewMessage.Parts(kind)!
+                if parts >= .whole { Array(draft.extra.utf8).withUnsafeBytes { buffer.append(long: $0) } }
+                if parts >= .sealed { buffer.append(draft.isSealed ? 1 : 0 as UInt8) }
+                if parts == .poll { NewPoll.write(draft.poll, to: &buffer) }
             }
         }
         return (raw?.payload ?? []).withUnsafeBytes { bytes in

@@ -33,6 +33,9 @@ def message_line(message: dict) -> str:
         ",".join(f"{kind}:{count}" for kind, count in tapbacks) or "-",
         "-" if (text := message.get("sealed", message["text"])) is None else sha256(text),
     ]
+    if poll := message.get("poll"):
+        votes = ",".join(str(option["votes"]) for option in poll["options"])
+        fields.append(("closed:" if "closedAt" in poll else "open:") + votes)
     return " ".join(map(str, fields)) + "\n"
 
 

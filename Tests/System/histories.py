@@ -189,7 +189,7 @@ class History:
     async def go_on(self, count: int):
         actions = [
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
-            (self.untap, 2), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1),
+            (self.untap, 2), (self.vote, 6), (self.close_poll, 1), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1),
             (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
@@ -233,6 +233,9 @@ class History:
             body = body if self.random.random() < 0.5 else {key: body[key] for key in body if key != "text"}
         if parent is None and self.random.random() < 0.15:
             body = {key: body[key] for key in body if key != "text"} | {"sealed": self.sealed()}
+        if parent is None and not files and "sealed" not in body and self.random.random() < 0.25:
+            options = [f"{self.words()} {number}" for number in range(self.random.randint(2, 4))]
+            body["poll"] = {"options": options, "multiple": self.random.random() < 0.7}
         answer = await actor.request("POST", conversation.path + "/messages", body)
         is_wrong = parent is not None and not self.may_reply(conversation, actor, parent)
         may_write = conversation.world.may(actor.name, "write")
@@ -327,7 +330,7 @@ class History:
             isSealed="sealed" in body, replyTo=body.get("replyTo"),
             mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
             sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
-            mentionsAll=body.get("mentionsAll", False),
+            mentionsAll=body.get("mentionsAll", False), poll=body.get("poll"),
         )  # fmt: skip
         for file in files:
             file.messages.append((conversation, body["id"]))
@@ -336,7 +339,7 @@ class History:
 
     def may_reply(self, conversation: Conversation, actor: User, parent: Message) -> bool:
         known = conversation.known_to(actor)
-        is_open = parent.kind in ("text", "reply") and not parent.deleted_at and not parent.files
+        is_open = parent.kind in ("text", "reply", "poll") and not parent.deleted_at and not parent.files
         return is_open and known.covers(parent.seq)
 
     def some_message(self, conversation: Conversation, where=lambda _: True) -> Message | None:
@@ -387,7 +390,8 @@ class History:
     async def edit(self, conversation: Conversation, actor: User):
         sees = self.seen(conversation, actor)
         message = self.some_message(
-            conversation, lambda message: message.sender == actor.name and not message.deleted_at and sees(message)
+            conversation,
+            lambda message: message.sender == actor.name and not message.deleted_at and not message.poll and sees(message),
         )
         if not message:
             return
@@ -415,6 +419,35 @@ class History:
         if message:
             await self.keyed(actor, conversation, "DELETE", f"/messages/{message.id}/tapback", None, None)
             await self.happened(conversation, "tapback.removed", actor, id=message.id)
+
+    async def vote(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(
+            conversation, lambda message: message.poll and not message.deleted_at and not message.closed and sees(message)
+        )
+        if not message:
+            return
+        most = len(message.poll["options"]) if message.poll["multiple"] else 1
+        options = self.random.sample(range(len(message.poll["options"])), self.random.randint(0, most))
+        if message.votes.get(actor.name, (0, []))[1] == sorted(options):
+            return
+        path = f"/messages/{message.id}/vote"
+        await self.keyed(actor, conversation, "PUT", path, {"options": options}, shown(message.id))
+        await self.happened(conversation, "poll.voted", actor, id=message.id, options=options)
+
+    async def close_poll(self, conversation: Conversation, actor: User):
+        sees = self.seen(conversation, actor)
+        message = self.some_message(
+            conversation, lambda message: message.poll and not message.deleted_at and not message.closed and sees(message)
+        )
+        if not message:
+            return
+        path = f"/messages/{message.id}/close"
+        leads = conversation.kind == "group" and conversation.world.roles.get(actor.name) in ("owner", "admin")
+        if message.sender != actor.name and not leads:
+            return await self.refused(actor, conversation, "POST", path, None)
+        await self.keyed(actor, conversation, "POST", path, None, shown(message.id))
+        await self.happened(conversation, "poll.closed", actor, id=message.id)
 
     async def pin(self, conversation: Conversation, actor: User):
         sees = self.seen(conversation, actor)

@@ -12,6 +12,7 @@ CHANGES = {
     "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
     "permissions.changed", "lifetime.changed", "message.created",
     "message.edited", "message.deleted", "message.pinned", "message.unpinned", "tapback.set", "tapback.removed",
+    "poll.voted", "poll.closed",
 }  # fmt: skip
 OPEN = {"addMembers": "members", "rename": "members", "write": "members"}
 """What a group permits to begin with."""
@@ -56,6 +57,12 @@ class Message:
     is_over: bool = False
     """Deleted because its time was over."""
     mentions_all: bool = False
+    poll: dict | None = None
+    """As it was sent."""
+    votes: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    """Position and options, by user."""
+    closed: tuple[int, str] | None = None
+    """Position and time."""
 
     def mentions_user(self, user: str) -> bool:
         return self.sender != user and (self.mentions_all or user in self.mentions)
@@ -260,10 +267,10 @@ class World:
         about = fact.about
         self.messages[about["id"]] = Message(
             about["id"], fact.seq, fact.actor,
-            "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
+            "poll" if about.get("poll") else "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
-            mentions_all=about.get("mentionsAll", False),
+            mentions_all=about.get("mentionsAll", False), poll=about.get("poll"),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -276,13 +283,23 @@ class World:
     def _message_deleted(self, fact: Fact):
         message = self._touched(fact)
         message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
-        message.is_over, message.mentions_all = fact.about.get("isOver", False), False
+        message.is_over, message.mentions_all, message.votes = fact.about.get("isOver", False), False, {}
 
     def _message_pinned(self, fact: Fact):
         self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
 
     def _message_unpinned(self, fact: Fact):
         self._touched(fact).pinned = None
+
+    def _poll_voted(self, fact: Fact):
+        message = self._touched(fact)
+        if options := fact.about.get("options"):
+            message.votes[fact.actor] = (fact.seq, sorted(options))
+        else:
+            message.votes.pop(fact.actor, None)
+
+    def _poll_closed(self, fact: Fact):
+        self._touched(fact).closed = (fact.seq, fact.at)
 
     def _tapback_set(self, fact: Fact):
         self._touched(fact).tapbacks[fact.actor] = (fact.seq, fact.about["kind"], fact.at)
@@ -295,6 +312,7 @@ class World:
         message.change_seq = fact.seq
         if erased := fact.about.get("erasing"):
             message.tapbacks.pop(erased, None)
+            message.votes.pop(erased, None)
             message.mentions = [name for name in message.mentions if name != erased]
         return message
 
@@ -441,6 +459,7 @@ class Knowledge:
                 # Only how far the reader may see is told: not what the change was, nor where.
                 message.change_seq = min(now.change_seq, world.last_seq)
             message.tapbacks = {user: set for user, set in message.tapbacks.items() if now.tapbacks.get(user) == set}
+            message.votes = {user: vote for user, vote in message.votes.items() if now.votes.get(user) == vote}
             message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
@@ -492,12 +511,30 @@ class Knowledge:
     # How answers show it
 
     def message(self, message: Message) -> dict:
-        shown = self.bare(message)
+        shown = self.bare(message, voter=self.reader)
         if message.parent:
             shown["replyTo"] = self.reference(message.parent)
         return shown | (self.status(message) if message.sender == self.reader and message.kind != "system" else {})
 
-    def bare(self, message: Message, world: World | None = None) -> dict:
+    @staticmethod
+    def poll(message: Message, voter: str | None) -> dict:
+        chosen = [vote for _, vote in message.votes.values()]
+        options = [
+            {"text": text, "votes": sum(place in vote for vote in chosen)}
+            for place, text in enumerate(message.poll["options"])
+        ]
+        return (
+            {"options": options, "multiple": message.poll["multiple"], "voters": len(chosen)}
+            | ({"closedAt": message.closed[1]} if message.closed else {})
+            | ({"vote": {"userId": voter, "options": message.votes.get(voter, (0, []))[1]}} if voter else {})
+        )
+
+    def votes(self, message: Message, option: int | None = None) -> list[dict]:
+        """Without their times."""
+        votes = sorted(message.votes.items())
+        return [{"userId": user, "options": vote} for user, (_, vote) in votes if option is None or option in vote]
+
+    def bare(self, message: Message, world: World | None = None, voter: str | None = None) -> dict:
         """As changes have it: the same for everybody."""
         world = world or self.world
         is_text = message.kind != "system" and not message.deleted_at
@@ -521,6 +558,7 @@ class Knowledge:
                 "mentions": message.mentions,
             }
             | ({"sealed": message.texts[-1][1]} if message.kind == "sealed" and not message.deleted_at else {})
+            | ({"poll": self.poll(message, voter)} if message.poll and not message.deleted_at else {})
             | ({"editedAt": message.texts[-1][2]} if len(message.texts) > 1 else {})
             | ({"deletedForEveryone": True, "deletedAt": message.deleted_at} if message.deleted_at else {})
             | ({"expired": True} if message.is_over else {})
@@ -541,6 +579,8 @@ class Knowledge:
         shown = self.bare(message)
         names = ("senderId", "text", "createdAt", "extra")
         copy = {name: shown[name] for name in names if shown.get(name) is not None}
+        if message.poll and not message.deleted_at:
+            copy["options"] = message.poll["options"]
         return copy | ({"attachmentIds": [file["id"] for file in files]} if (files := shown.get("attachments")) else {})
 
     def reference(self, id: str) -> dict:
@@ -747,7 +787,8 @@ class Knowledge:
         elif fact.kind.startswith("member."):
             told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
         elif self.covers(world.messages[fact.about["id"]].seq):
-            told["message"] = self.bare(world.messages[fact.about["id"]], world)
+            voter = fact.actor if fact.kind == "poll.voted" else None
+            told["message"] = self.bare(world.messages[fact.about["id"]], world, voter)
         return told
 
     def changes(self) -> list[dict]:

@@ -201,7 +201,7 @@ class Reader:
         path = f"{conversation.path}/messages/{id}"
         message = known.world.messages.get(id)
         if not known.sees(message):
-            for part in ("", "/revisions", "/tapbacks", "/receipts"):
+            for part in ("", "/revisions", "/tapbacks", "/receipts", "/votes"):
                 answer = await self.user.request("GET", path + part)
                 expect_equal(answer.status, 404, f"{part} of a message that {self.user.name} does not see")
                 assert "seq" not in answer.body and conversation.id not in str(answer.body["detail"])
@@ -214,6 +214,10 @@ class Reader:
         expect_equal(revisions.status, 404 if expected is None else 200)
         tapbacks = await self.pages(path + "/tapbacks", "tapbacks", "counts", limit=2)
         expect_equal(tapbacks, known.tapbacks(message), "tapbacks of " + what)
+        for option in (None, 0, 1):
+            part = path + "/votes" + ("" if option is None else f"?option={option}")
+            votes = [{key: vote[key] for key in ("userId", "options")} for vote in (await self.user.get(part))["votes"]]
+            expect_equal(votes, known.votes(message, option), f"votes of {what}, option {option}")
         receipts = known.receipts(message)
         if receipts is None:
             expect_equal((await self.user.request("GET", path + "/receipts")).status, 403)
@@ -531,7 +535,7 @@ async def expect_not_found(user: User, conversation: Conversation):
         "", "/members", "/bans", "/join-requests", "/pinned", "/mentions", "/invitations", "/messages",
         "/messages?around=2", "/changes", "/digest", "/settings",
         f"/messages/{message}", f"/messages/{message}/revisions", f"/messages/{message}/tapbacks",
-        f"/messages/{message}/receipts",
+        f"/messages/{message}/receipts", f"/messages/{message}/votes",
     ):  # fmt: skip
         there = await user.request("GET", f"{conversation.path}{part}")
         elsewhere = await user.request("GET", f"/v1/conversations/{nowhere}{part.replace(message, nothing)}")
@@ -551,6 +555,7 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
         ("PATCH", f"/messages/{message}", {"text": "mine"}), ("DELETE", f"/messages/{message}", None),
         ("DELETE", f"/messages/{message}?scope=everyone", None),
         ("PUT", f"/messages/{message}/tapback", {"kind": "love"}),
+        ("PUT", f"/messages/{message}/vote", {"options": [0]}), ("POST", f"/messages/{message}/close", None),
         ("DELETE", f"/messages/{message}/tapback", None), ("PUT", f"/messages/{message}/pin", None),
         ("DELETE", f"/messages/{message}/pin", None), ("PUT", f"/members/{user.name}", {}),
         ("DELETE", f"/members/{user.name}", None), ("POST", "/receipts", {"readSeq": 1}), ("DELETE", "/history", None),

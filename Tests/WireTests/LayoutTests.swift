@@ -479,6 +479,35 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try extras(bytes.prefix(length)) } }
     }
 
+    @Test("polls have their golden bytes, beside a message that is none")
+    func polls() throws {
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let poll = NewPoll(options: ["é", "no"], isMultiple: true)
+        let bytes = written { buffer in
+            SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
+            for poll in [poll, nil] {
+                NewMessage(
+                    id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none, poll: poll
+                ).write(to: &buffer, .poll)
+            }
+        }
+        let sealed =
+            "0189000000007000800000000000aaaa" + "0000000000000001" + String(repeating: "0", count: 32 + 4 + 8) + "00"
+            + "00000000" + "00"
+        #expect(
+            hex(bytes) == "018900000000700080000000000000c5" + "05616c696365" + "0002" + sealed + "0201" + "0002c3a9"
+                + "00026e6f" + sealed + "00")
+        func polls(_ bytes: some Collection<UInt8>) throws -> [NewPoll?] {
+            try Array(bytes).withUnsafeBytes { raw in
+                var reader = ByteReader(raw), polls: [NewPoll?] = []
+                try SendMessages(from: &reader, .poll).forEachMessage { polls.append($0.poll) }
+                return polls
+            }
+        }
+        #expect(try polls(bytes) == [poll, nil])
+        for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try polls(bytes.prefix(length)) } }
+    }
+
     @Test("sealed messages have their golden bytes, beside those that are not")
     func sealed() throws {
         let text = "c2VhbA==", none = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -795,7 +824,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
             .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
             .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
-            .pinMessage(message), .unpinMessage(message), .declineJoinRequest(bob), .editSealed(message, "c2VhbA=="),
+            .pinMessage(message), .unpinMessage(message), .vote(message, PollOptions(bits: 0b101)), .closePoll(message),
+            .declineJoinRequest(bob), .editSealed(message, "c2VhbA=="),
             .cancelScheduled(message),
             .schedule(NewScheduled(message, at: Timestamp(milliseconds: 7), text: "té")),
             .schedule(

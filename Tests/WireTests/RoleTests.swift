@@ -28,6 +28,7 @@ import Wire
             recordAct             ingest
             endAct                ingest
             sendSealed            ingest
+            sendPoll              ingest
             sendScheduled                         store
             listConversations     ingest
             conversation          ingest
@@ -52,6 +53,7 @@ import Wire
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
+            votes                 ingest
             joinRequests          ingest
             mentions              ingest
             scheduled             ingest

@@ -347,6 +347,8 @@ extension RefusedWrite.Action {
         case .deleteForEveryone: self = .deleteForEveryone
         case .setTapback, .removeTapback: self = .react
         case .pinMessage: self = .pinMessage
+        case .vote: self = .vote
+        case .closePoll: self = .closePoll
         case .clearHistory: self = .clearHistory
         case .rename: self = .rename
         case .putMember(let user, let role): self = role == nil ? .addMember(user) : .changeRole(user)

@@ -124,6 +124,30 @@ public struct Talk: Sendable, Identifiable {
             extra: extra, isSealed: true, in: id)
     }
 
+    /// Sends a poll: a question with two to twelve different options, each a line of at most 100 characters. They stay as they
+    /// are. `Message.poll` has how many have chosen each.
+    ///
+    /// - Parameter multiple: whether one may choose several.
+    @discardableResult
+    public func send(
+        poll question: String, options: [String], multiple: Bool = false
+    ) async throws(ParleyError) -> MessageID {
+        try await engine.send(
+            question, replyTo: nil, mentions: [], mentionsAll: false, extra: nil, isSealed: false,
+            poll: RequestBody.NewPoll(options: options, multiple: multiple ? true : nil), in: id)
+    }
+
+    /// Votes in a poll, in the place of the vote before: positions of options, from 0. None: the vote is withdrawn. It shows at
+    /// once, and is sent when there is a connection.
+    public func vote(_ message: MessageID, _ options: [Int]) async throws(ParleyError) {
+        try await engine.write(.vote(Set(options).sorted()), in: id, message: message)
+    }
+
+    /// Closes a poll of one's own, or, as an owner or an admin, any in the group: nobody votes in it any more.
+    public func closePoll(_ message: MessageID) async throws(ParleyError) {
+        try await engine.write(.closePoll, in: id, message: message)
+    }
+
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.
     public func edit(_ message: MessageID, text: String) async throws(ParleyError) {
         try await engine.write(.edit(text: text), in: id, message: message)

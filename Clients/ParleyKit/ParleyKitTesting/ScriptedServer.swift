@@ -26,6 +26,8 @@ package struct ScriptedServer: Sendable {
         /// Who asks to join; declined: is not shown any more.
         var joinRequests: [UserID: (request: JoinRequest, isDeclined: Bool)] = [:]
         var reports: [ReportID: Reported] = [:]
+        /// What each has chosen in a poll.
+        var votes: [MessageID: [UserID: [Int]]] = [:]
         var deliveredSeq: [UserID: Int64] = [:]
         var readSeq: [UserID: Int64] = [:]
         var statusVersion: Int64 = 0
@@ -222,6 +224,7 @@ package struct ScriptedServer: Sendable {
         guard var state = shared(id, message, for: user), state.seq > account.clearedSeq[id] ?? 0,
             !(account.hidden[id]?.contains(message) ?? false)
         else { return nil }
+        state.poll?.vote = vote(of: user, on: message, in: id)
         if state.senderId == user, state.kind != .system {
             let others = rooms[id]!.stays.filter { $0.key != user && $0.value.contains { $0.contains(state.seq) } }
             state.status = .known(.sent)
@@ -245,6 +248,10 @@ package struct ScriptedServer: Sendable {
         return states.last { $0.changeSeq <= last }
     }
 
+    private func vote(of user: UserID, on message: MessageID, in id: ConversationID) -> Poll.Vote {
+        Poll.Vote(userId: user, options: rooms[id]!.votes[message]?[user] ?? [])
+    }
+
     /// Where a message was created; nil if the server does not have it.
     package func seq(of message: MessageID, in id: ConversationID) -> Int64? {
         rooms[id]?.messages[message]?.first?.seq
@@ -262,6 +269,7 @@ package struct ScriptedServer: Sendable {
             change.message =
                 sees(user, room.messages[message]![0].seq, in: id)
                 ? (isLive ? live : nil) ?? shared(id, message, for: user) : nil
+            if entry.kind == .pollVoted { change.message?.poll?.vote = vote(of: entry.actor, on: message, in: id) }
         }
         if entry.kind == .conversationCreated {
             change.conversation = CreatedConversation(
@@ -283,6 +291,10 @@ package struct ScriptedServer: Sendable {
                 counts.isEmpty ? "-" : counts.map { "\($0.key):\($0.value)" }.joined(separator: ","),
                 message.text.map(SHA256Text.of) ?? "-",
             ]
+                + (message.poll.map { poll in
+                    let votes = poll.options.map { "\($0.votes)" }.joined(separator: ",")
+                    return [(poll.closedAt == nil ? "open:" : "closed:") + votes]
+                } ?? [])
             lines += fields.joined(separator: " ") + "\n"
         }
         return SHA256Text.of(lines)
@@ -429,6 +441,7 @@ extension ScriptedServer {
         }
         if row.write == .accept || row.write == .decline { return decide(row.write == .accept, id, by: user) }
         if case .setTapback = row.write { accept(id, by: user) }
+        if case .vote(let options) = row.write, !options.isEmpty { accept(id, by: user) }
         guard isMember(user, id) else { return .failure(Problem(.forbidden, "not a member")) }
         if rooms[id]!.kind == .direct, ["rename", "member", "permissions", "ban"].contains(row.write.kind) {
             return .failure(Problem(.conflict, "direct"))
@@ -447,7 +460,7 @@ extension ScriptedServer {
             setLifetime(seconds, from: isFromReading ?? false ? .reading : .sending, in: id, by: user)
         case .liftBan(let other): rooms[id]!.bans[other] = nil
         case .removeMember(let other): remove(other, from: id, by: user)
-        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
+        case .edit, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage, .vote, .closePoll:
             return changeMessage(row, in: id, by: user)
         default: return .failure(Problem(.conflict, "not possible"))
         }
@@ -462,7 +475,7 @@ extension ScriptedServer {
         let room = rooms[id]!
         let role = Open.known(room.roles[user] ?? .member)
         return switch write {
-        case .send(_, _, _, _, _, true, _):
+        case .send(_, _, _, _, _, true, _, _):
             room.kind == .group && room.permissions.write.include(role) && room.permissions[.mentionAll].include(role)
         case .send, .edit, .pinMessage: room.permissions.write.include(role)
         case .rename: room.permissions.rename.include(role)
@@ -480,7 +493,7 @@ extension ScriptedServer {
     private mutating func send(
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
-        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = row.write,
+        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = row.write,
             let message = row.message
         else {
             preconditionFailure("a send names its message")
@@ -515,8 +528,10 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
-            kind: isSealed ? .sealed : parent == nil ? .text : .reply, text: text.isEmpty || isSealed ? nil : text,
-            sealed: isSealed ? text : nil, sentAt: sentAt, createdAt: now,
+            kind: poll != nil ? .poll : isSealed ? .sealed : parent == nil ? .text : .reply, text: text.isEmpty || isSealed ? nil : text,
+            sealed: isSealed ? text : nil,
+            poll: poll.map { Poll(options: $0.options.map { .init(text: $0) }, multiple: $0.multiple ?? false) },
+            sentAt: sentAt, createdAt: now,
             replyTo: reference, mentions: mentions, mentionsAll: all ?? false,
             attachments: attachments, extra: extra)
         rooms[id]!.messages[message] = [stored]
@@ -543,7 +558,7 @@ extension ScriptedServer {
         switch row.write {
         case .edit(let text, let isSealed):
             guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
-            guard (state.kind == .sealed) == (isSealed == true) else { return .failure(Problem(.conflict, "sealed")) }
+            guard state.kind != .poll, (state.kind == .sealed) == (isSealed == true) else { return .failure(Problem(.conflict, "sealed")) }
             let time = Timestamp(milliseconds: clock + 1)
             change(message, in: id, by: user, .messageEdited) {
                 if isSealed == true { $0.sealed = text } else { $0.text = text }
@@ -553,6 +568,29 @@ extension ScriptedServer {
             if !state.tapbacks.contains(Tapback(userId: user, kind: kind)) {
                 change(message, in: id, by: user, .tapbackSet) { $0.set(kind, of: user) }
             }
+        case .vote(let options):
+            guard let poll = state.poll else { return .failure(Problem(.conflict, "no poll")) }
+            guard poll.closedAt == nil else { return .failure(Problem(.pollClosed, "closed")) }
+            guard poll.multiple || options.count < 2, options.allSatisfy(poll.options.indices.contains) else {
+                return .failure(Problem(.invalid, "options"))
+            }
+            let votes = rooms[id]!.votes[message, default: [:]]
+            if votes[user, default: []] != options {
+                rooms[id]!.votes[message, default: [:]][user] = options.isEmpty ? nil : options
+                let now = rooms[id]!.votes[message]!
+                change(message, in: id, by: user, .pollVoted) { state in
+                    for place in poll.options.indices {
+                        state.poll!.options[place].votes = now.values.count { $0.contains(place) }
+                    }
+                    state.poll!.voters = now.count
+                }
+            }
+        case .closePoll:
+            guard state.poll != nil else { return .failure(Problem(.conflict, "no poll")) }
+            let leads = rooms[id]!.kind == .group && rooms[id]!.roles[user] != .member
+            guard state.senderId == user || leads else { return .failure(Problem(.forbidden, "not the sender")) }
+            let time = Timestamp(milliseconds: clock + 1)
+            if state.poll?.closedAt == nil { change(message, in: id, by: user, .pollClosed) { $0.poll!.closedAt = time } }
         case .pinMessage(true):
             if state.pinned == nil {
                 let pin = MessagePin(seq: rooms[id]!.lastSeq + 1, userId: user, at: Timestamp(milliseconds: clock + 1))
@@ -567,7 +605,9 @@ extension ScriptedServer {
             }
             return .success(.done)
         }
-        return .success(.message(rooms[id]!.messages[message]!.last!))
+        var shown = rooms[id]!.messages[message]!.last!
+        shown.poll?.vote = vote(of: user, on: message, in: id)
+        return .success(.message(shown))
     }
 
     private mutating func hide(
@@ -955,6 +995,7 @@ extension Message {
     fileprivate mutating func bury() {
         text = nil
         sealed = nil
+        poll = nil
         attachments = nil
         extra = nil
         pinned = nil

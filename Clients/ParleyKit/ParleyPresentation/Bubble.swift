@@ -137,10 +137,22 @@ public struct BubbleMaker: Sendable {
         if message.deletedForEveryone { return .deleted }
         switch message.kind {
         case .known(.text), .known(.reply): return .text(HarmlessText.lines(message.text ?? ""))
+        case .known(.poll): return .text(Self.lines(of: message))
         case .known(.system): return message.event.map { .event(text(of: $0, by: message.senderId)) } ?? .unknown
         case .known(.sealed): return .sealed
         case .unknown: return .unknown
         }
+    }
+
+    /// The question, a line for each option, and how many have voted.
+    private static func lines(of message: Message) -> String {
+        guard let poll = message.poll else { return HarmlessText.lines(message.text ?? "") }
+        let options = poll.options.enumerated().map { place, option in
+            let isChosen = poll.vote?.options.contains(place) ?? false
+            return "\(isChosen ? "●" : "○") \(place + 1) \(HarmlessText.line(option.text)) · \(option.votes)"
+        }
+        let sum = "\(poll.voters) \(poll.voters == 1 ? "vote" : "votes")" + (poll.closedAt == nil ? "" : ", closed")
+        return ([HarmlessText.lines(message.text ?? "")] + options + [sum]).joined(separator: "\n")
     }
 
     private func text(of event: SystemEvent, by actor: UserID) -> String {

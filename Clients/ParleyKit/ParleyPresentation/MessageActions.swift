@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a message.
 public enum MessageAction: CaseIterable, Hashable, Sendable {
-    case reply, edit, copy, tapback, pin, unpin, deleteForMe, deleteForEveryone, report
+    case reply, edit, copy, tapback, vote, closePoll, pin, unpin, deleteForMe, deleteForEveryone, report
     /// Sends a message again that the server refused, or gives it up.
     case retry, discard
 }
@@ -25,6 +25,9 @@ public enum ActionRefusal: Hashable, Sendable {
     case withFiles
     /// The application alone can open it, and write it anew.
     case sealed
+    /// Its options were chosen for its question.
+    case poll
+    case noPoll, pollClosed
     /// It is pinned already, or is not.
     case pinned(Bool)
     /// There is nothing to send again or to give up.
@@ -42,6 +45,9 @@ public enum ActionRefusal: Hashable, Sendable {
         case .mayNotWrite(let roles): "Only \(roles == .admins ? "admins" : "owners") can write here."
         case .withFiles: "Messages with files cannot be replied to here."
         case .sealed: "That is not possible with an encrypted message."
+        case .poll: "A poll stays as it is."
+        case .noPoll: "The message is no poll."
+        case .pollClosed: "The poll is closed."
         case .pinned(let isPinned): isPinned ? "The message is pinned." : "The message is not pinned."
         case .notFailed: "The message did not fail."
         }
@@ -56,23 +62,26 @@ public struct MessageActions: Sendable {
     private let state: TimelineRow.State
     private let viewer: UserID
     private let isMember: Bool
+    private let leads: Bool
     private let writingRefusal: ActionRefusal?
     private let repliesToAttachments: Bool
     private let now: Timestamp
 
     /// - Parameters:
     ///   - isMember: whether the viewer is in the conversation now.
+    ///   - leads: whether the viewer is an owner or an admin of the group.
     ///   - writingRefusal: the conversation's.
     ///   - repliesToAttachments: as `Parley.repliesToAttachments` says.
     ///   - now: by the server's clock, as far as it is known.
     public init(
-        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, writingRefusal: ActionRefusal? = nil,
+        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, leads: Bool = false, writingRefusal: ActionRefusal? = nil,
         repliesToAttachments: Bool = false, now: Timestamp
     ) {
         message = row.message
         state = row.state
         self.viewer = viewer
         self.isMember = isMember
+        self.leads = leads
         self.writingRefusal = writingRefusal
         self.repliesToAttachments = repliesToAttachments
         self.now = now
@@ -95,6 +104,8 @@ public struct MessageActions: Sendable {
         case .reply: return replyRefusal
         case .tapback: return message.deletedForEveryone ? .deleted : isStored ? nil : .notSent
         case .edit: return editRefusal
+        case .vote: return pollRefusal
+        case .closePoll: return pollRefusal ?? (message.senderId == viewer || leads ? nil : .anotherSender)
         case .pin: return message.pinned == nil ? pinRefusal : .pinned(true)
         case .unpin: return message.pinned == nil ? .pinned(false) : pinRefusal
         case .deleteForMe: return isFailed ? .notSent : nil
@@ -116,8 +127,15 @@ public struct MessageActions: Sendable {
         if message.senderId != viewer { return .anotherSender }
         if message.deletedForEveryone { return .deleted }
         if message.kind == .sealed { return .sealed }
+        if message.kind == .poll { return .poll }
         if !isStored { return nil }
         return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
+    }
+
+    private var pollRefusal: ActionRefusal? {
+        if message.deletedForEveryone { return .deleted }
+        guard let poll = message.poll else { return .noPoll }
+        return !isStored ? .notSent : poll.closedAt != nil ? .pollClosed : nil
     }
 
     private var pinRefusal: ActionRefusal? {

@@ -181,7 +181,8 @@ extension OutboxCall {
         let decoder = JSONDecoder()
         guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
         return switch row.write {
-        case .send, .edit, .setTapback, .pinMessage(true): .done(.message(try decoder.decode(Message.self, from: body)))
+        case .send, .edit, .setTapback, .pinMessage(true), .vote, .closePoll:
+            .done(.message(try decoder.decode(Message.self, from: body)))
         case .rename, .permissions, .lifetime, .createGroup:
             .done(.conversation(try decoder.decode(Conversation.self, from: body)))
         case .putMember: .done(.member(try decoder.decode(Membership.self, from: body)))
@@ -198,13 +199,13 @@ extension OutboxCall {
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
         guard let message,
-            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = write
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = write
         else { return nil }
         let isSealed = sealed == true
         let attachments = files.compactMap { $0.mediaId.map(RequestBody.AttachmentReference.init) }
         return .init(
             id: message, text: isSealed || text.isEmpty && !attachments.isEmpty ? nil : text,
-            sealed: isSealed ? text : nil,
+            sealed: isSealed ? text : nil, poll: poll,
             attachments: attachments.isEmpty ? nil : attachments, replyTo: parent,
             mentions: mentions.isEmpty ? nil : mentions, mentionsAll: all == true ? true : nil, extra: extra,
             sentAt: sentAt)
@@ -252,7 +253,7 @@ extension OutboxRow {
             }
                 ?? HTTPForm(.delete, path + "/draft")
         case .settings, .block: return ownForm
-        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage, .vote, .closePoll:
             return messageForm(conversation)
         }
     }
@@ -292,6 +293,9 @@ extension OutboxRow {
         case .deleteForEveryone: HTTPForm(.delete, path + "?scope=everyone", idempotencyKey: idempotencyKey)
         case .setTapback(let kind):
             HTTPForm(.put, path + "/tapback", RequestBody.NewTapback(kind: kind), idempotencyKey: idempotencyKey)
+        case .vote(let options):
+            HTTPForm(.put, path + "/vote", RequestBody.NewVote(options: options), idempotencyKey: idempotencyKey)
+        case .closePoll: HTTPForm(.post, path + "/close", idempotencyKey: idempotencyKey)
         case .pinMessage(let isPinned):
             HTTPForm(isPinned ? .put : .delete, path + "/pin", idempotencyKey: idempotencyKey)
         default: HTTPForm(.delete, path + "/tapback", idempotencyKey: idempotencyKey)

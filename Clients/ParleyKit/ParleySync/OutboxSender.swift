@@ -253,11 +253,11 @@ extension OutboxRow {
     fileprivate var isMessage: Bool { write.kind == "send" }
 
     fileprivate var isReply: Bool {
-        if case .send(_, .some, _, _, _, _, _) = write { true } else { false }
+        if case .send(_, .some, _, _, _, _, _, _) = write { true } else { false }
     }
 
     fileprivate var mentionsAll: Bool {
-        if case .send(_, _, _, _, _, true, _) = write { true } else { false }
+        if case .send(_, _, _, _, _, true, _, _) = write { true } else { false }
     }
 
     fileprivate var lanes: [Lane] {
@@ -268,7 +268,7 @@ extension OutboxRow {
             .accept,
             .decline:
             return [.order(conversation)]
-        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage:
+        case .edit, .deleteForMe, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage, .vote, .closePoll:
             return message.map { [.message(conversation, $0)] } ?? []
         case .read, .clearHistory, .settings, .settingsInConversation, .mark, .block, .draft:
             return [.kind(conversation, write.kind)]
@@ -277,8 +277,9 @@ extension OutboxRow {
 
     /// At least the bytes of its item in a batch.
     fileprivate var size: Int {
-        guard case .send(let text, _, let mentions, _, let extra, _, _) = write else { return 0 }
+        guard case .send(let text, _, let mentions, _, let extra, _, _, let poll) = write else { return 0 }
         let extraBytes = extra == nil ? 0 : ContractLimits.messageExtraBytes
-        return 2 * text.utf8.count + 80 * mentions.count + 60 * fileCount + extraBytes + 300
+        let pollBytes = poll?.options.reduce(0) { $0 + 2 * $1.utf8.count + 10 } ?? 0
+        return pollBytes + 2 * text.utf8.count + 80 * mentions.count + 60 * fileCount + extraBytes + 300
     }
 }

@@ -17,6 +17,7 @@ import type {
   Message,
   MessageId,
   NewInvitation,
+  NewPoll,
   NewReport,
   NewScheduledMessage,
   NewSettings,
@@ -32,6 +33,7 @@ import type {
   TapbackPage,
   Time,
   UserId,
+  VotePage,
 } from "./model.ts";
 
 // What elements see of a client. Everything shown comes from the local copy; writes return as soon as they are kept on
@@ -249,6 +251,8 @@ export interface SendOptions {
    * key can read it. The text is then empty, and there is no `replyTo`: what it replies to is said inside.
    */
   sealed?: string;
+  /** Makes it a poll, of which the text is the question: two to twelve options of one line. It replies to nothing. */
+  poll?: NewPoll;
   replyTo?: MessageId;
   mentions?: UserId[];
   /** Everybody, where the user may. */
@@ -312,6 +316,10 @@ export interface ParleyClient {
   deleteForEveryone(id: ConversationId, message: MessageId): Promise<void>;
   /** One tapback per user and message; null takes it back. */
   react(id: ConversationId, message: MessageId, kind: string | null): Promise<void>;
+  /** In the place of the vote before: positions of options, from 0; none: it is withdrawn. */
+  vote(id: ConversationId, message: MessageId, options: number[]): Promise<void>;
+  /** By its sender, and who leads the group. */
+  closePoll(id: ConversationId, message: MessageId): Promise<void>;
   /** Pins a message for everybody, or takes it down. */
   setPinned(id: ConversationId, message: MessageId, pins: boolean): Promise<void>;
   retry(id: ConversationId, message: MessageId): Promise<void>;
@@ -382,6 +390,7 @@ export interface ParleyClient {
   /** Who was removed, for owners and admins: up to 200, by name. */
   bans(id: ConversationId): Promise<BanPage>;
   tapbacks(id: ConversationId, message: MessageId, after?: UserId): Promise<TapbackPage>;
+  votes(id: ConversationId, message: MessageId, after?: UserId): Promise<VotePage>;
   /** The first message behind what the user has read that mentions them, by name or with everybody. */
   nextMention(id: ConversationId): Promise<Message | undefined>;
   /** Has the server send a message at a time, in place of what was scheduled under the id. It needs a connection. */

@@ -15,6 +15,7 @@ import type {
   Watched,
 } from "./client.ts";
 import { isArchived, isMuted } from "./copy/marks.ts";
+import { withVote } from "./copy/outbox-rows.ts";
 import type {
   BanPage,
   Conversation,
@@ -31,6 +32,7 @@ import type {
   ScheduledMessage,
   Settings,
   UserId,
+  VotePage,
 } from "./model.ts";
 import { Names } from "./names.ts";
 import { restricting } from "./permissions.ts";
@@ -238,6 +240,20 @@ export class FakeClient implements ParleyClient {
 
   liftBan() {
     return this.done();
+  }
+
+  vote(id: string, message: string, options: number[]) {
+    const known = this.talks.get(id)!.rows.find((row) => row.id === message)!.message;
+    return this.change(id, message, { poll: withVote(known, options, "alice").poll });
+  }
+
+  closePoll(id: string, message: string) {
+    const known = this.talks.get(id)!.rows.find((row) => row.id === message)!.message;
+    return this.change(id, message, { poll: { ...known.poll!, closedAt: new Date().toISOString() } });
+  }
+
+  votes() {
+    return this.done<VotePage>({ votes: [] });
   }
 
   setPinned(id: string, message: string, pins: boolean) {

@@ -72,13 +72,14 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
-  const { text, sealed, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const { text, sealed, poll, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
   // Beside files there may be no text, but none that is empty.
   return {
     id,
     text: text || undefined,
     sealed,
+    poll,
     replyTo,
     mentions: mentions.length ? mentions : undefined,
     mentionsAll,
@@ -137,6 +138,10 @@ function plainRequest(row: OutboxRow): HTTPRequest {
       return call("PUT", `${message}/tapback`, { kind: write.tapback });
     case "pinMessage":
       return call(write.pins ? "PUT" : "DELETE", `${message}/pin`);
+    case "vote":
+      return call("PUT", `${message}/vote`, { options: write.options });
+    case "closePoll":
+      return call("POST", `${message}/close`);
     case "clear":
       return call("DELETE", `${path}/history?through=${write.through}`);
     case "rename":

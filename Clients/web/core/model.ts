@@ -15,10 +15,12 @@ export interface Message {
   /** The last change that touched it: of two states the one with the higher is newer. */
   changeSeq: number;
   senderId: UserId;
-  kind: "text" | "reply" | "sealed" | "system" | string;
+  kind: "text" | "reply" | "sealed" | "poll" | "system" | string;
   text: string | null;
   /** Of a sealed message: what its sender has encrypted, in base64. */
   sealed?: string;
+  /** Of a poll, of which the text is the question. */
+  poll?: Poll;
   sentAt: Time;
   createdAt: Time;
   editedAt?: Time;
@@ -45,6 +47,27 @@ export interface Message {
   deliveredCount?: number;
   readCount?: number;
   recipientCount?: number;
+}
+
+export interface Poll {
+  options: { text: string; votes: number }[];
+  /** One may choose several. */
+  multiple: boolean;
+  /** How many have chosen any. */
+  voters: number;
+  closedAt?: Time;
+  /** The user's own: positions of options, from 0. In a change somebody else's. */
+  vote?: { userId: UserId; options: number[] };
+}
+
+export interface NewPoll {
+  options: string[];
+  multiple?: boolean;
+}
+
+export interface VotePage {
+  votes: { userId: UserId; options: number[]; at: Time }[];
+  nextCursor?: UserId;
 }
 
 /** What a message says of a file that it carries. */

@@ -295,6 +295,10 @@ class Parley extends Writing implements kit.ParleyClient {
     return this.hub.ask(get(`${conversationPath(id)}/pinned`, { limit: 100, before }));
   }
 
+  votes(id: Id, message: model.MessageId, after?: model.UserId): Promise<model.VotePage> {
+    return this.hub.ask(get(`${messagePath(id, message)}/votes`, { after }));
+  }
+
   tapbacks(id: Id, message: model.MessageId, after?: model.UserId): Promise<model.TapbackPage> {
     return this.hub.ask(get(`${messagePath(id, message)}/tapbacks`, { after }));
   }

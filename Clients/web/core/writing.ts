@@ -50,11 +50,11 @@ export class Writing {
   }
 
   private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
-    const { sealed, replyTo, mentions = [], files = [], extra } = options;
+    const { sealed, poll, replyTo, mentions = [], files = [], extra } = options;
     const mentionsAll = options.mentionsAll || undefined;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    const sent = { text, sealed, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
+    const sent = { text, sealed, poll, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
     await this.enqueue({ kind: "send", ...sent }, id, messageId);
     return messageId;
   }
@@ -89,6 +89,14 @@ export class Writing {
 
   react(id: Id, message: MessageId, kind: string | null): Promise<void> {
     return this.enqueue({ kind: "tapback", tapback: kind }, id, message);
+  }
+
+  vote(id: Id, message: MessageId, options: number[]): Promise<void> {
+    return this.enqueue({ kind: "vote", options }, id, message);
+  }
+
+  closePoll(id: Id, message: MessageId): Promise<void> {
+    return this.enqueue({ kind: "closePoll" }, id, message);
   }
 
   setPinned(id: Id, message: MessageId, pins: boolean): Promise<void> {

@@ -17,6 +17,8 @@ export interface BubbleActions {
   showRevisions(row: TimelineRow): void;
   showTapbacks(row: TimelineRow): void;
   showReceipts(row: TimelineRow): void;
+  /** Chooses an option of a poll, or chooses it no more. */
+  vote(row: TimelineRow, option: number): void;
   /** Shows a picture or video in full. */
   view(row: TimelineRow, attachment: Attachment): void;
   save(attachment: Attachment): Promise<void>;
@@ -67,11 +69,12 @@ export function showRow(article: HTMLElement, row: TimelineRow, context: BubbleC
 }
 
 /**
- * An element inside of another one. Of a message with files the one that is there is kept in its place: what plays in it
- * would stop if it were moved.
+ * An element inside of another one. Of a message with files or options the one that is there is kept in its place: what plays
+ * in it would stop if it were moved, and what has the focus would lose it.
  */
 function kept(around: Element, name: string, row: TimelineRow, children: (node: HTMLElement) => Child[]): HTMLElement {
-  const present = row.message.attachments && around.querySelector<HTMLElement>(`:scope > .${name}`);
+  const present = (row.message.attachments || row.message.poll) &&
+    around.querySelector<HTMLElement>(`:scope > .${name}`);
   const node = present ?? make("div", { class: name });
   arrange(node, children(node).filter((child) => child instanceof Node));
   return node;
@@ -115,10 +118,36 @@ function bubble(row: TimelineRow, line: HTMLElement, context: BubbleContext): HT
     !!message.attachments?.length && files(row, node, context),
     (text || !message.attachments?.length) && !(own && message.sealed) && body,
     own,
+    !!message.poll && poll(row, node, context),
     hasTapbacks(row) && tapbacks(row, context.me, context.actions),
   ]);
   if (isLong(text)) fold(node, body);
   return node;
+}
+
+function poll(row: TimelineRow, bubble: HTMLElement, { isRequest, actions }: BubbleContext): HTMLElement {
+  const { options, voters, vote, closedAt } = row.message.poll!;
+  const node = bubble.querySelector<HTMLElement>(":scope > .poll") ??
+    make("div.poll", { role: "group", "aria-label": "Poll" }, ...options.map(() => make("button")), make("span.total"));
+  options.forEach(({ text, votes }, place) => {
+    const button = node.children[place] as HTMLButtonElement;
+    set(button, {
+      "aria-pressed": String(!!vote?.options.includes(place)),
+      disabled: !!closedAt || isRequest || row.state !== "stored",
+    });
+    button.style.setProperty("--share", `${voters && 100 * votes / voters}%`);
+    button.replaceChildren(
+      make("span", { dir: "auto" }, text),
+      make("b", { "aria-label": countText(votes) }, `${votes}`),
+    );
+    button.onclick = () => actions.vote(row, place);
+  });
+  node.lastElementChild!.textContent = countText(voters) + (closedAt ? ", closed" : "");
+  return node;
+}
+
+function countText(votes: number): string {
+  return votes === 1 ? "1 vote" : `${votes} votes`;
 }
 
 function files(row: TimelineRow, bubble: HTMLElement, { client, isRequest, actions }: BubbleContext): HTMLElement {
@@ -231,6 +260,10 @@ function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: Bub
   const text = message.deletedForEveryone ? "Message deleted" : spokenText(message).slice(0, 500);
   const parts = [names.of(message.senderId), text, wholeTime(message.createdAt)];
   if (message.editedAt && !message.deletedForEveryone) parts.push("Edited");
+  if (message.poll) {
+    parts.push(...message.poll.options.map(({ text, votes }) => `${text}: ${countText(votes)}`));
+    if (message.poll.closedAt) parts.push("Poll closed");
+  }
   if (message.pinned) parts.push("Pinned");
   if (row.parent?.preview && row.parent.senderId !== undefined) {
     parts.push(`reply to ${names.of(row.parent.senderId)}: ${row.parent.preview}`);

@@ -5,6 +5,7 @@ import { ChosenFiles } from "./chosen-files.ts";
 import { Endings, gathered, iconButton, iconOf, make, on, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
 import { canRecord, VoiceRecorder } from "./recorder.ts";
+import { openNewPoll } from "./new-poll.ts";
 import { openScheduled } from "./scheduled.ts";
 import { everybody, mentionsIn } from "./text.ts";
 import { previewOf } from "./words.ts";
@@ -50,6 +51,7 @@ export class Composer extends HTMLElement {
     class: "icon record",
     hidden: true,
   });
+  #poll = iconButton("New poll", "poll", () => this.#ask(), { class: "icon record ask" });
   #later = iconButton("Scheduled messages", "clock", () => this.#schedule(), { class: "icon attach" });
   #files = new ChosenFiles(() => this.#changed());
   #recorder = new VoiceRecorder((recording) => this.#recorded(recording));
@@ -87,7 +89,7 @@ export class Composer extends HTMLElement {
     this.#line.append(
       this.#attach,
       this.#picker,
-      make("div.field", this.#field, this.#record, this.#button),
+      make("div.field", this.#field, this.#poll, this.#record, this.#button),
       this.#later,
     );
     on(this.#field, "input", () => this.#typed());
@@ -200,6 +202,7 @@ export class Composer extends HTMLElement {
     this.#button.disabled = !text.trim() && !hasFiles || excess > 0;
     const canRecordHere = !!this.#client?.fileLimits.value && canRecord();
     set(this.#record, { hidden: !canRecordHere || !this.#button.disabled || !!this.#editing });
+    set(this.#poll, { hidden: !!text.trim() || hasFiles || !!this.#editing });
     this.#grow();
   }
 
@@ -282,6 +285,13 @@ export class Composer extends HTMLElement {
   }
 
   /** Shows what waits for its time, and chooses one for what is written. Files are sent at once only. */
+  #ask(): void {
+    openNewPoll(this.parentElement!, (question, options, multiple) => {
+      void this.#client.send(this.#id, question, { poll: { options, multiple } });
+      this.#host.sent();
+    });
+  }
+
   #schedule(): void {
     const text = this.#field.value.trim();
     const isSendable = text && !this.#button.disabled && !this.#editing && this.#files.isEmpty;

@@ -17,7 +17,7 @@ import { openDetails } from "./details.ts";
 import { confirm } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
-import { showPinned, showReceipts, showRevisions, showTapbacks } from "./message-dialogs.ts";
+import { showPinned, showReceipts, showRevisions, showTapbacks, showVotes } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
@@ -239,6 +239,13 @@ export class ConversationView extends HTMLElement {
     discard: (row) => void this.#client.discard(this.#id, row.id),
     showRevisions: (row) => showRevisions(this, this.#client, row),
     showTapbacks: (row) => showTapbacks(this, this.#client, row),
+    vote: (row, option) => {
+      const { multiple, vote } = row.message.poll!;
+      const chosen = vote?.options ?? [];
+      const others = multiple ? chosen.filter((other) => other !== option) : [];
+      const options = chosen.includes(option) ? others : [...others, option].sort((one, other) => one - other);
+      void this.#client.vote(this.#id, row.id, options);
+    },
     timeOf: (row, receipts) => this.#timeOf(row, receipts),
     showReceipts: (row) => showReceipts(this, this.#client, row),
     view: (row, attachment) => this.#view(row, attachment),
@@ -286,7 +293,7 @@ export class ConversationView extends HTMLElement {
     const isSealed = message.kind === "sealed";
     if (row.state === "failed") {
       item("Retry", () => this.#actions.retry(row));
-      if (this.#mayWrite && !isSealed) item("Edit", () => this.#actions.rewrite(row));
+      if (this.#mayWrite && !isSealed && !message.poll) item("Edit", () => this.#actions.rewrite(row));
       if (message.text) item("Copy", () => this.#copy(message.text!));
       item("Discard", () => this.#actions.discard(row), true);
       return items;
@@ -305,6 +312,14 @@ export class ConversationView extends HTMLElement {
     }
     if (message.editedAt && isAlive) item("Show edits", () => this.#actions.showRevisions(row));
     if (row.isOwn && isAlive && row.state === "stored") item("Read by…", () => this.#actions.showReceipts(row));
+    if (message.poll && row.state === "stored" && this.#row) {
+      if (message.poll.voters) item("Show votes", () => showVotes(this, this.#client, row));
+      const { kind, role } = this.#row.conversation;
+      const leads = kind === "group" && role !== "member";
+      if (!message.poll.closedAt && this.#isMember && (row.isOwn || leads)) {
+        item("Close poll", () => void this.#client.closePoll(this.#id, row.id));
+      }
+    }
     if (this.#hasTapbacks(row)) item("Show tapbacks", () => this.#actions.showTapbacks(row));
     if (!row.isOwn && isAlive) item("Report…", () => this.onreport(message.senderId, row.id), true);
     if (!this.#row?.request) item("Delete for me", () => void this.#client.deleteForMe(this.#id, row.id), true);
@@ -329,7 +344,7 @@ export class ConversationView extends HTMLElement {
   /** The row, if its text may still be changed. */
   #editable(row: TimelineRow | undefined): TimelineRow | undefined {
     if (!row?.isOwn || row.message.deletedForEveryone || !this.#mayWrite || row.state === "failed") return undefined;
-    if (row.message.kind === "sealed") return undefined;
+    if (["sealed", "poll"].includes(row.message.kind)) return undefined;
     const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
     // By the server's clock or by this device's, which may be wrong: the server decides.
     const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));

@@ -99,6 +99,7 @@ const paths = {
   forward: "M9 4l8 8-8 8",
   play: "M8 5l11 7-11 7z",
   clock: "M12 4a8 8 0 100 16 8 8 0 000-16zm0 4v4l3 2",
+  poll: "M6 20v-8m6 8V4m6 16v-5",
   pin: "M9 4h6l-1 6 3 3v2H7v-2l3-3zm3 11v6",
   search: "M11 18a7 7 0 100-14 7 7 0 000 14zm9 2l-4-4",
 };

@@ -1,5 +1,5 @@
 import type { ParleyClient, TimelineRow } from "../core/client.ts";
-import type { ConversationId, Message, MessageId, ReceiptPage, TapbackPage, UserId } from "../core/model.ts";
+import type { ConversationId, Message, MessageId, ReceiptPage, TapbackPage, UserId, VotePage } from "../core/model.ts";
 import { sealedTitle } from "../core/media/kinds.ts";
 import { personOf } from "./avatar.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
@@ -38,6 +38,17 @@ export function showTapbacks(owner: Element, client: ParleyClient, row: Timeline
     list,
     (after) => client.tapbacks(row.message.conversationId, row.id, after),
     (page: TapbackPage) => page.tapbacks.map(({ userId, kind }) => person(userId, signOf(kind), kind)),
+  );
+}
+
+export function showVotes(owner: Element, client: ParleyClient, row: TimelineRow): void {
+  const { list, endings } = loading(owner, "Votes");
+  const person = personIn(client, endings);
+  const text = (place: number) => row.message.poll!.options[place]?.text ?? "";
+  pages(
+    list,
+    (after) => client.votes(row.message.conversationId, row.id, after),
+    (page: VotePage) => page.votes.map(({ userId, options }) => person(userId, options.map(text).join(", "))),
   );
 }
 

@@ -15,7 +15,7 @@ extension Call {
             .putLifetime, .liftBan, .createInvitation, .revokeInvitation, .join, .declineJoinRequest, .block, .unblock,
             .acceptRequest, .declineRequest, .putProfile, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread, .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .createReport,
-            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage,
+            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote, .closePoll,
             .cancelScheduled:
             .always
         // They change nothing, and take conversations out of the deployment.
@@ -24,7 +24,7 @@ extension Call {
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .suspension, .reports, .report, .acts, .devices, .revisions,
-            .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .scheduled:
+            .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .scheduled, .votes:
             .never
         }
     }

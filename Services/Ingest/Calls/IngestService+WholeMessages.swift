@@ -13,6 +13,7 @@ struct WholeMessages {
         let media: MessageMedia
         let extra: [UInt8]
         let isSealed: Bool
+        let poll: NewPoll?
     }
 
     private let conversation: ConversationID
@@ -27,7 +28,8 @@ struct WholeMessages {
             message.write(to: &buffer)
             messages.append(
                 Message(
-                    encoded: buffer.array, media: message.media, extra: message.extra, isSealed: message.isSealed))
+                    encoded: buffer.array, media: message.media, extra: message.extra, isSealed: message.isSealed,
+                    poll: message.poll))
         }
     }
 
@@ -39,6 +41,7 @@ struct WholeMessages {
 
     /// What the store is asked: the oldest that has all of it, so that stores of before know it where they can.
     var kind: StoreRequestKind {
+        if messages.contains(where: { $0.poll != nil }) { return .sendPoll }
         if messages.contains(where: \.isSealed) { return .sendSealed }
         return messages.contains { !$0.extra.isEmpty } ? .sendWhole : .sendWithAttachments
     }
@@ -48,6 +51,7 @@ struct WholeMessages {
     func command(_ response: UnsafeRawBufferPointer) -> [UInt8]? {
         var reader = ByteReader(response)
         let kind = kind
+        guard let parts = NewMessage.Parts(kind) else { return nil }
         var buffer = ByteBuffer()
         SendMessages.writeHead(conversation, sender, count: messages.count, to: &buffer)
         for message in messages {
@@ -58,8 +62,9 @@ struct WholeMessages {
                 files = list
             }
             files.write(to: &buffer)
-            if kind != .sendWithAttachments { message.extra.withUnsafeBytes { buffer.append(long: $0) } }
-            if kind == .sendSealed { buffer.append(message.isSealed ? 1 : 0 as UInt8) }
+            if parts >= .whole { message.extra.withUnsafeBytes { buffer.append(long: $0) } }
+            if parts >= .sealed { buffer.append(message.isSealed ? 1 : 0 as UInt8) }
+            if parts == .poll { NewPoll.write(message.poll, to: &buffer) }
         }
         return buffer.array
     }

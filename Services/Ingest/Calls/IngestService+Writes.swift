@@ -38,6 +38,8 @@ extension IngestService {
         case .removeTapback: .removeTapback(try route.message())
         case .pinMessage: .pinMessage(try route.message())
         case .unpinMessage: .unpinMessage(try route.message())
+        case .vote: .vote(try route.message(), try VoteFields.options(body))
+        case .closePoll: .closePoll(try route.message())
         case .putDraft: try DraftFields(body).checked(limits)
         case .removeDraft: .draft("", replyTo: nil)
         case .schedule: try ScheduleFields(body).checked(try route.chosenMessage(), limits)
@@ -90,6 +92,16 @@ extension IngestService {
         let query = try page(of: message, in: conversation, parameters, user)
         let weight = try pay(exchange, items: Int(query.limit))
         forward(.tapbacks, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
+    }
+
+    func votes(
+        _ message: MessageID, in conversation: ConversationID, _ parameters: QueryParameters, _ user: UserID,
+        _ exchange: Exchange
+    ) throws(Problem) {
+        let option = try parameters.integer("option", in: 0...Int64(ContractLimits.pollOptions - 1))
+        let query = VotesQuery(try page(of: message, in: conversation, parameters, user), option: option.map { Int($0) })
+        let weight = try pay(exchange, items: Int(query.page.limit))
+        forward(.votes, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }
 
     private func page(

@@ -20,7 +20,7 @@ extension Call {
         case .rename, .createInvitation, .putProfile, .createReport: nil
         // A draft is its writer's alone. A message that is pinned was asked about.
         case .putDraft, .removeDraft, .cancelScheduled, .pinMessage, .unpinMessage, .setTapback, .removeTapback,
-            .delete:
+            .vote, .closePoll, .delete:
             nil
         // Whoever joins does so themselves.
         case .unlist, .removeMember, .clearHistory, .putPermissions, .putLifetime, .liftBan,
@@ -31,7 +31,7 @@ extension Call {
         case .limits, .document, .listConversations, .conversation, .members, .history, .message, .changes, .digest,
             .bans, .invitations, .invitation, .joinRequests, .sync, .search, .unreadTotal, .blocks, .requests,
             .profiles, .settings, .conversationSettings, .devices, .revisions, .tapbacks, .messageReceipts,
-            .pinnedMessages, .mentions, .scheduled:
+            .pinnedMessages, .mentions, .scheduled, .votes:
             nil
         }
     }

@@ -91,6 +91,12 @@ struct MessageQuestion: HookQuestion {
                 if !message.text.isEmpty {
                     buffer.append(key: message.isSealed ? "sealed" : "text", utf8: message.text)
                 }
+                if let poll = message.poll {
+                    buffer.append(key: "options")
+                    buffer.beginArray()
+                    for option in poll.options { buffer.append(element: option) }
+                    buffer.endArray()
+                }
                 if let parent = message.replyTo { buffer.append(key: "replyTo", json: parent) }
                 buffer.append(mentions: message.mentions)
                 buffer.append(attachments: message.attachments)

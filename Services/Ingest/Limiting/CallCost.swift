@@ -31,7 +31,7 @@ extension Call {
         switch self {
         case .limits, .document: CallCost(0)  // Served by ingest itself.
         case .send, .schedule, .cancelScheduled, .edit, .delete, .setTapback, .removeTapback, .pinMessage,
-            .unpinMessage, .receipts:
+            .unpinMessage, .vote, .closePoll, .receipts:
             CallCost()
         case .sendBatch: CallCost(0, perHundredItems: 100)
         case .createConversation: CallCost(perHundredItems: 100)
@@ -74,7 +74,7 @@ extension Call {
         // Most of what is looked at may mention others.
         case .mentions: CallCost(3, perHundredItems: 20)
         case .listConversations: CallCost(perHundredItems: 10, atOnce: 8)
-        case .changes, .members, .bans, .joinRequests, .tapbacks, .messageReceipts: CallCost(perHundredItems: 2)
+        case .changes, .members, .bans, .joinRequests, .tapbacks, .votes, .messageReceipts: CallCost(perHundredItems: 2)
         case .sync: CallCost(10, atOnce: 8)
         // The longest page of the list.
         case .unreadTotal: CallCost(20, atOnce: 8)

@@ -3,8 +3,8 @@ import JSON
 import Models
 import Wire
 
-/// A message from a client, validated: `{id, text?, sealed?, attachments?, replyTo?, mentions?, mentionsAll?, extra?, sentAt?}`,
-/// in a batch with `conversationId`.
+/// A message from a client, validated: `{id, text?, sealed?, poll?, attachments?, replyTo?, mentions?, mentionsAll?, extra?,
+/// sentAt?}`, in a batch with `conversationId`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
@@ -13,6 +13,7 @@ struct MessageFields {
     /// Nil only beside attachments. Of a sealed message what is sealed.
     private let text: JSONString?
     let isSealed: Bool
+    let poll: NewPoll?
     private let attachments: [MediaID]
     /// Encoded; empty for none.
     let extra: [UInt8]
@@ -28,6 +29,12 @@ struct MessageFields {
             throw Problem(.invalid, "id: must be a UUID of version 4 or 7 in lower case")
         }
         try Self.check(fields.attachments)
+        poll = try fields.poll?.checked()
+        if poll != nil {
+            guard fields.sealed == nil else { throw Problem(.invalid, "sealed: a poll is not sealed") }
+            guard fields.attachments.isEmpty else { throw Problem(.invalid, "attachments: a poll carries none") }
+            guard fields.replyTo == nil else { throw Problem(.invalid, "replyTo: a poll replies to nothing") }
+        }
         if let sealed = fields.sealed {
             guard fields.text == nil else { throw Problem(.invalid, "text: a sealed message has none") }
             guard fields.replyTo == nil else {
@@ -52,7 +59,7 @@ struct MessageFields {
     }
 
     /// Whether it has nothing but what is in a `sendMessages` request.
-    var isPlain: Bool { attachments.isEmpty && extra.isEmpty && !isSealed }
+    var isPlain: Bool { attachments.isEmpty && extra.isEmpty && !isSealed && poll == nil }
 
     /// What the message is to carry.
     var media: MessageMedia { MessageMedia(id, attachments) }
@@ -113,6 +120,7 @@ struct MessageFields {
         var id: MessageID?
         var text: JSONString?
         var sealed: JSONString?
+        var poll: PollFields?
         var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
@@ -122,7 +130,7 @@ struct MessageFields {
 
         private static let keys: JSONKeys = [
             "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra", "mentionsAll",
-            "sealed",
+            "sealed", "poll",
         ]
 
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
@@ -138,6 +146,7 @@ struct MessageFields {
             case "id": id = try reader.messageID()
             case "text": text = try reader.consumeNull() ? nil : try reader.slice()
             case "sealed": sealed = try reader.consumeNull() ? nil : try reader.slice()
+            case "poll": poll = try reader.consumeNull() ? nil : try PollFields(&reader)
             case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()

@@ -69,7 +69,8 @@ struct ProfileFields {
 }
 
 extension Unicode.Scalar {
-    fileprivate var mayStandInName: Bool {
+    /// Whether it may stand in a text of one line that others stand beside.
+    var mayStandInName: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: return false
         default: break

@@ -13,6 +13,7 @@ struct ScheduleFields {
     private var mentionsAll = false
     private var extra: UnsafeRawBufferPointer?
     private var hasAttachments = false
+    private var hasPoll = false
 
     init(_ body: UnsafeRawBufferPointer) throws(Problem) {
         try reading { () throws(JSONError) in
@@ -24,7 +25,7 @@ struct ScheduleFields {
         }
     }
 
-    private static let keys: JSONKeys = ["at", "text", "replyTo", "mentions", "mentionsAll", "extra", "attachments"]
+    private static let keys: JSONKeys = ["at", "text", "replyTo", "mentions", "mentionsAll", "extra", "attachments", "poll"]
 
     private mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
         switch key {
@@ -43,6 +44,11 @@ struct ScheduleFields {
                 hasAttachments = true
                 try reader.skip()
             }
+        case "poll":
+            if try !reader.consumeNull() {
+                hasPoll = true
+                try reader.skip()
+            }
         default: try reader.skip()
         }
     }
@@ -52,6 +58,7 @@ struct ScheduleFields {
         guard !hasAttachments else {
             throw Problem(.invalid, "attachments: a scheduled message carries none; send them when it is time")
         }
+        guard !hasPoll else { throw Problem(.invalid, "poll: a poll is not scheduled; send it when it is time") }
         guard isTimeGiven else { throw .missing("at") }
         guard let text else { throw .missing("text") }
         try MessageFields.check(text, limits)

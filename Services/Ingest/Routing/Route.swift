@@ -29,6 +29,7 @@ enum Call: CaseIterable {
     case importRecords, dropImport, exportConversation, exportUser
     case edit, delete, revisions, setTapback, removeTapback, tapbacks, messageReceipts
     case pinnedMessages, pinMessage, unpinMessage, mentions
+    case vote, votes, closePoll
 
     var needsToken: Bool { self != .limits && self != .document }
 
@@ -59,7 +60,7 @@ extension Call {
         case .listConversations, .conversation, .members, .history, .message, .changes, .digest, .bans, .invitations,
             .invitation, .sync, .search, .unreadTotal, .blocks, .requests, .profiles, .settings, .conversationSettings,
             .devices, .revisions, .tapbacks, .messageReceipts, .pinnedMessages, .mentions, .joinRequests,
-            .scheduled:
+            .scheduled, .votes:
             .open
         case .receipts, .unlist, .clearHistory, .mute, .unmute, .pin, .unpin, .archive, .unarchive, .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .endDevice,
@@ -69,7 +70,7 @@ extension Call {
         // Administrators alone see it.
         case .createReport: .open
         case .removeMember, .declineJoinRequest: .openAboutThemselves
-        case .createConversation, .send, .sendBatch, .schedule, .edit, .setTapback, .pinMessage, .unpinMessage, .rename,
+        case .createConversation, .send, .sendBatch, .schedule, .edit, .setTapback, .pinMessage, .unpinMessage, .vote, .closePoll, .rename,
             .putMember, .putPermissions, .putLifetime, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
@@ -362,6 +363,9 @@ extension Route {
         if detail == "tapbacks" { return get(method, route(.tapbacks)) }
         if detail == "receipts" { return get(method, route(.messageReceipts)) }
         if detail == "pin" { return putOrDelete(method, route(.pinMessage), route(.unpinMessage)) }
+        if detail == "votes" { return get(method, route(.votes)) }
+        if detail == "vote" { return put(method, route(.vote)) }
+        if detail == "close" { return post(method, route(.closePoll)) }
         guard detail == "tapback" else { return .notFound }
         return putOrDelete(method, route(.setTapback), route(.removeTapback))
     }

@@ -10,6 +10,11 @@ struct SendItem {
     let message: NewMessage
 }
 
+extension NewMessage {
+    /// Attachments and polls have a statement of their own, for one message.
+    var isStoredAlone: Bool { !attachments.isEmpty || poll != nil }
+}
+
 /// What a batch does by statements of its own: adjacent messages, or one step.
 enum Run {
     /// Indices into the batch's items, and their layout in the statement's parameters.
@@ -21,7 +26,7 @@ enum Run {
 }
 
 /// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
-/// message occurs twice, no reply comes with its parent, and one with attachments is alone.
+/// message occurs twice, no reply comes with its parent, and one with attachments and a poll are alone.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
@@ -68,8 +73,7 @@ struct BatchPlan {
     private mutating func add(_ item: SendItem) {
         let key = MessageKey(conversation: item.conversation, message: item.message.id)
         let parent = item.message.replyTo.map { MessageKey(conversation: item.conversation, message: $0) }
-        // Attachments have a statement of their own, for one message.
-        let isAlone = !item.message.attachments.isEmpty
+        let isAlone = item.message.isStoredAlone
         if isAlone || idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
         idsInRun.insert(key)
         items.append(item)

@@ -225,11 +225,13 @@ extension MessageFields {
         seq = created.seq
         changeSeq = created.seq
         sender = item.sender
-        kind = item.message.isSealed ? .sealed : item.message.replyTo == nil ? .text : .reply
+        kind =
+            item.message.poll != nil ? .poll : item.message.isSealed ? .sealed : item.message.replyTo == nil ? .text : .reply
         text = created.isDeleted ? nil : item.message.text
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }
         mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions
         attachments = created.isDeleted || item.message.attachments.isEmpty ? nil : .sent(item.message.attachments)
+        poll = created.isDeleted ? nil : item.message.poll.map { .sent($0) }
         extra = created.isDeleted || item.message.extra.isEmpty ? nil : item.message.extra
         sentAt = item.message.sentAt
         createdAt = created.createdAt

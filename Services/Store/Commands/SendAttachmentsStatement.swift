@@ -5,7 +5,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message with attachments.
+/// Stores a run of one message with attachments, or of one poll.
 enum SendAttachmentsStatement {
     struct Input: NamedFields {
         let key: ConversationInput
@@ -15,10 +15,12 @@ enum SendAttachmentsStatement {
         let sentAt: Parameter<Timestamp>
         let parent: Parameter<MessageID?>
         let mentions: Parameter<UnsafeRawBufferPointer?>
-        let media: Parameter<String>
+        let media: Parameter<String?>
         let attachments: Parameter<String?>
         let extra: Parameter<UnsafeRawBufferPointer?>
         let isSealed: Parameter<Bool>
+        let options: Parameter<[String]>
+        let isMultiple: Parameter<Bool>
         let answersAttachments: Parameter<Bool>
     }
 
@@ -35,16 +37,21 @@ enum SendAttachmentsStatement {
             parameters.set(input.sentAt, to: message.sentAt)
             parameters.set(input.parent, to: message.replyTo)
             parameters.set(input.mentions, to: message.mentions.isEmpty ? nil : message.mentions)
-            parameters.set(input.media, to: message.attachments.ids.map(\.description).joined(separator: ","))
-            parameters.set(input.attachments, to: message.attachments.json)
+            parameters.set(input.media, to: message.attachments.isEmpty ? nil : message.attachments.media)
+            parameters.set(input.attachments, to: message.attachments.isEmpty ? nil : message.attachments.json)
             parameters.set(input.extra, to: message.extra.isEmpty ? nil : message.extra)
             parameters.set(input.isSealed, to: message.isSealed)
+            parameters.set(input.options, to: message.poll?.options ?? [])
+            parameters.set(input.isMultiple, to: message.poll?.isMultiple ?? false)
             parameters.set(input.answersAttachments, to: answersAttachments)
         }
     }
 }
 
 extension AttachmentList {
+    /// The ids of the files with commas between them.
+    fileprivate var media: String { ids.map(\.description).joined(separator: ",") }
+
     /// The JSON array of the descriptors; nil if a file is not there.
     fileprivate var json: String? {
         guard missing == nil else { return nil }

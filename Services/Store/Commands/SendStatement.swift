@@ -48,7 +48,7 @@ enum SendStatement {
     static func add(
         to batch: inout Batch, _ items: ArraySlice<SendItem>, _ layout: SendLayout, answersAttachments: Bool
     ) {
-        if let item = items.first, !item.message.attachments.isEmpty {
+        if let item = items.first, item.message.isStoredAlone {
             return SendAttachmentsStatement.add(to: &batch, item, answersAttachments: answersAttachments)
         }
         if SendOneStatement.fits(items) { return SendOneStatement.add(to: &batch, items[items.startIndex]) }

@@ -152,7 +152,7 @@ struct ErasureProgress {
         erasedAt = row[columns.erasedAt]
         counts = [
             ("messages", row[columns.messages]), ("revisions", row[columns.revisions]),
-            ("tapbacks", row[columns.tapbacks]), ("mentions", row[columns.mentions]),
+            ("tapbacks", row[columns.tapbacks]), ("votes", row[columns.votes]), ("mentions", row[columns.mentions]),
             ("receipts", row[columns.receipts]), ("memberships", row[columns.memberships]),
             ("hidden", row[columns.hidden]), ("privateChanges", row[columns.privateChanges]),
             ("outcomes", row[columns.outcomes]),

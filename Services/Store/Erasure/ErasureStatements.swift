@@ -54,6 +54,7 @@ enum ErasureStatements {
         let messages: Column<Int64>
         let revisions: Column<Int64>
         let tapbacks: Column<Int64>
+        let votes: Column<Int64>
         let mentions: Column<Int64>
         let receipts: Column<Int64>
         let memberships: Column<Int64>

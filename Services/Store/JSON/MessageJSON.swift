@@ -26,6 +26,14 @@ struct MessageFields {
         case sent(AttachmentList)
     }
 
+    /// The options of a poll, and how it stands.
+    enum Poll {
+        /// A JSON object, from the database.
+        case stored(UnsafeRawBufferPointer)
+        /// Nobody has voted yet.
+        case sent(NewPoll)
+    }
+
     var conversation: ConversationID
     var id: MessageID
     var seq: Int64
@@ -38,6 +46,7 @@ struct MessageFields {
     /// As `Mentions` has them.
     var mentions: UnsafeRawBufferPointer
     var attachments: Attachments?
+    var poll: Poll?
     /// The application's own JSON.
     var extra: UnsafeRawBufferPointer?
     var pin: Pin?
@@ -81,7 +90,7 @@ extension ByteBuffer {
     mutating func append(change message: MessageFields) {
         append(head: message)
         if let parent = message.parent { append(bareReferenceTo: parent) }
-        append(tail: message)
+        append(tail: message, voter: nil)
         endObject()
     }
 
@@ -89,7 +98,7 @@ extension ByteBuffer {
     mutating func append(_ message: MessageFields, parent: ParentView, receipts: Receipts?) {
         append(head: message)
         if let reference = message.parent { append(referenceTo: reference, as: parent) }
-        append(tail: message)
+        append(tail: message, voter: message.sender)
         if let receipts { append(receipts) }
         endObject()
     }
@@ -116,7 +125,8 @@ extension ByteBuffer {
         }
     }
 
-    private mutating func append(tail message: MessageFields) {
+    /// - Parameter voter: whose vote is shown in a poll that was just sent.
+    private mutating func append(tail message: MessageFields, voter: UserID?) {
         if let event = message.event { append(key: "event", encoded: event) }
         if let tapbacks = message.tapbacks, let counts = message.tapbackCounts {
             append(key: "tapbacks", encoded: tapbacks)
@@ -139,6 +149,11 @@ extension ByteBuffer {
             list.writeJSON(to: &self)
         case nil: break
         }
+        switch message.poll {
+        case .stored(let json): append(key: "poll", encoded: json)
+        case .sent(let poll): append(poll, voter: voter)
+        case nil: break
+        }
         if let extra = message.extra { append(key: "extra", encoded: extra) }
         if let pin = message.pin {
             append(key: "pinned")
@@ -148,6 +163,33 @@ extension ByteBuffer {
             append(key: "at", json: pin.at)
             endObject()
         }
+    }
+
+    private mutating func append(_ poll: NewPoll, voter: UserID?) {
+        append(key: "poll")
+        beginObject()
+        append(key: "options")
+        beginArray()
+        for option in poll.options {
+            beginElement()
+            beginObject()
+            append(key: "text", json: option)
+            append(key: "votes", json: 0)
+            endObject()
+        }
+        endArray()
+        append(key: "multiple", json: poll.isMultiple)
+        append(key: "voters", json: 0)
+        if let voter {
+            append(key: "vote")
+            beginObject()
+            append(key: "userId", json: voter)
+            append(key: "options")
+            beginArray()
+            endArray()
+            endObject()
+        }
+        endObject()
     }
 
     private mutating func append(bareReferenceTo parent: MessageFields.Parent) {

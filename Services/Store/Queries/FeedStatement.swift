@@ -134,7 +134,7 @@ extension ChangeFields {
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)
         case .messageCreated, .messageEdited, .messageDeleted, .tapbackSet, .tapbackRemoved, .messagePinned,
-            .messageUnpinned:
+            .messageUnpinned, .pollVoted, .pollClosed:
             return .message(MessageFields(row, columns.message, in: conversation))
         }
     }

@@ -36,6 +36,7 @@ struct WholeMessageColumns: NamedFields {
     let own: MessageColumns
     let tapbacks: Column<UnsafeRawBufferPointer?>
     let tapbackCounts: Column<UnsafeRawBufferPointer?>
+    let poll: Column<UnsafeRawBufferPointer?>
     let event: Column<UnsafeRawBufferPointer?>
 }
 
@@ -73,6 +74,7 @@ extension MessageFields {
         self.init(row, columns.own, in: conversation)
         tapbacks = row[columns.tapbacks]
         tapbackCounts = row[columns.tapbackCounts]
+        poll = row[columns.poll].map { .stored($0) }
         event = row[columns.event]
     }
 }

@@ -13,6 +13,22 @@ enum RevisionsStatement {
         "revisions", PackageResources.revisions_sql, .store)
 }
 
+/// Who has voted in a poll, for readers who see the message.
+enum VotesStatement {
+    struct Input: NamedFields {
+        let page: MessagePageInput
+        let chosen: Parameter<Int16>
+    }
+
+    struct Columns: NamedFields {
+        let userId: Column<UserID>
+        let options: Column<Int16>
+        let at: Column<Timestamp>
+    }
+
+    static let statement = PreparedStatement<Input, Columns>("votes", PackageResources.votes_sql, .store)
+}
+
 /// The tapbacks on a message, for readers who see the message.
 enum TapbacksStatement {
     struct Columns: NamedFields {

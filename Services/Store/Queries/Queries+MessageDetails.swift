@@ -26,6 +26,39 @@ extension Queries {
         return buffer.array
     }
 
+    /// `{votes: [{userId, options, at}], nextCursor?}`
+    func votes(_ query: VotesQuery) async throws -> [UInt8] {
+        let limit = Int(query.page.limit)
+        let rows = try await connection.query(VotesStatement.statement) { parameters, input in
+            parameters.set(input.page, to: query.page)
+            parameters.set(input.chosen, to: query.option.map { 1 << Int16($0) } ?? .max)
+        }
+        let columns = VotesStatement.statement.columns
+        guard !rows.isEmpty else { throw Problem(.notFound, "there is no such message") }
+        var buffer = ByteBuffer(capacity: 1024)
+        buffer.beginObject()
+        buffer.append(key: "votes")
+        buffer.beginArray()
+        for row in rows.prefix(limit) where !row.isNull(columns.userId) {
+            buffer.beginElement()
+            buffer.beginObject()
+            buffer.append(key: "userId", json: row[columns.userId])
+            buffer.append(key: "options")
+            buffer.beginArray()
+            for position in PollOptions(bits: UInt16(row[columns.options])).positions {
+                buffer.beginElement()
+                buffer.appendJSON(position)
+            }
+            buffer.endArray()
+            buffer.append(key: "at", json: row[columns.at])
+            buffer.endObject()
+        }
+        buffer.endArray()
+        if rows.count > limit { buffer.append(key: "nextCursor", json: rows[limit - 1][columns.userId]) }
+        buffer.endObject()
+        return buffer.array
+    }
+
     /// `{tapbacks: [{userId, kind, at}], counts: {kind: n}, nextCursor?}`
     func tapbacks(_ query: AfterUserQuery) async throws -> [UInt8] {
         let limit = Int(query.limit)

@@ -24,6 +24,7 @@ final class Queries {
             KeptDates.statement.untyped, PrivateFeedStatement.statement.untyped, BootstrapStatement.statement.untyped,
             PositionsStatement.conversations.untyped, PositionsStatement.users.untyped,
             RevisionsStatement.statement.untyped, TapbacksStatement.statement.untyped,
+            VotesStatement.statement.untyped,
             ReceiptsStatement.statement.untyped, SyncStatement.position.untyped, SenderCountsStatement.recent.untyped,
             SenderCountsStatement.stays.untyped, SettingsStatement.ofUser.untyped, BlocksStatement.statement.untyped,
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
@@ -93,6 +94,7 @@ final class Queries {
         case .changes: try prepare(changes) { .user($0.head.reader) }
         case .revisions: try prepare(revisions) { .user($0.head.reader) }
         case .tapbacks: try prepare(tapbacks) { .user($0.message.head.reader) }
+        case .votes: try prepare(votes) { .user($0.page.message.head.reader) }
         case .receipts: try prepare(receipts) { .user($0.message.head.reader) }
         case .digest: try prepare(digest) { .user($0.head.reader) }
         case .search: try prepare(search) { .user($0.reader) }
@@ -122,7 +124,7 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .write, .readMoved,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .write, .readMoved,
             .putSettings,
             .putProfile,
             .eraseUser,

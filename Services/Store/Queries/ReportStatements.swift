@@ -25,6 +25,7 @@ enum ReportStatements {
         let messageAt: Column<Timestamp?>
         let media: Column<String?>
         let messageExtra: Column<String?>
+        let messageOptions: Column<String?>
         let action: Column<ReportAction?>
         let note: Column<String?>
         let resolverId: Column<UserID?>
@@ -144,6 +145,12 @@ extension ByteBuffer {
             append(key: "attachmentIds")
             beginArray()
             for id in media.split(separator: ",") { append(element: String(id)) }
+            endArray()
+        }
+        if let options = row[columns.messageOptions] {
+            append(key: "options")
+            beginArray()
+            for option in options.split(separator: "\n") { append(element: String(option)) }
             endArray()
         }
         if let extra = row[columns.messageExtra] {

@@ -63,11 +63,14 @@ moved AS MATERIALIZED (
 made AS (
     INSERT INTO store.reports (
         slot, conversation_id, id, reporter_id, reason, text, created_at, message_id, user_id, sender_id, message_text, message_at,
-        media, message_extra)
+        media, message_extra, message_options)
     SELECT :slot, :conversation, :subject, :actor, :reason, :text, moved.announced_at, :message, :user, m.sender_id,
         -- What is sealed no administrator reads.
         CASE WHEN m.kind <> {MessageKind.sealed} THEN nullif({text_as_of(row => m, position => {end_of_stays})}, '') END, m.created_at,
-        CASE WHEN m.deleted_at IS NULL THEN {media_of(row => m)} END, CASE WHEN m.deleted_at IS NULL THEN m.extra END
+        CASE WHEN m.deleted_at IS NULL THEN {media_of(row => m)} END, CASE WHEN m.deleted_at IS NULL THEN m.extra END,
+        CASE WHEN m.kind = {MessageKind.poll} THEN (
+            SELECT array_to_string(p.options, E'\n') FROM store.polls p
+            WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.message_id = m.id) END
     FROM moved LEFT JOIN visible m ON true
 )
 SELECT {write_result(positions => 0, useq => NULL, detail => NULL)}

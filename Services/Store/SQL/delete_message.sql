@@ -79,6 +79,14 @@ no_tapbacks AS (
     DELETE FROM store.tapbacks r USING moved
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject
 ),
+no_poll AS (
+    DELETE FROM store.polls r USING moved
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject
+),
+no_votes AS (
+    DELETE FROM store.votes r USING moved
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject
+),
 unindexed AS (
     {unindexed(seqs => SELECT t.seq FROM target t CROSS JOIN moved)}
 ),

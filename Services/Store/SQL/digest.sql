@@ -66,6 +66,8 @@ SELECT p.last_seq,
                     WHEN {ChangeKind.messagePinned} THEN {ChangeKind.messagePinned.name}
                     WHEN {ChangeKind.messageUnpinned} THEN {ChangeKind.messageUnpinned.name}
                     WHEN {ChangeKind.lifetimeChanged} THEN {ChangeKind.lifetimeChanged.name}
+                    WHEN {ChangeKind.pollVoted} THEN {ChangeKind.pollVoted.name}
+                    WHEN {ChangeKind.pollClosed} THEN {ChangeKind.pollClosed.name}
                 END,
                 coalesce(
                     CASE WHEN h.message_id IS NOT NULL THEN (
@@ -87,7 +89,7 @@ SELECT p.last_seq,
     CASE WHEN page.first_seq IS NOT NULL THEN (
         SELECT {digest_of_lines} FROM (
             -- Every message as history shows it: position, id, sender, parent, edit time, mentions, tapbacks, hash of its
-            -- text.
+            -- text; of a poll also the votes for each option.
             SELECT m.seq, concat_ws(' ', m.seq, m.id, m.sender_id, coalesce(m.reply_to::text, '-'),
                 coalesce(to_char({edited_at_as_of(position => p.last_seq)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-'),
                 coalesce(nullif(array_to_string(array_remove(m.mentions, {Mentions.everybody}), ','), ''), '-'),
@@ -99,7 +101,13 @@ SELECT p.last_seq,
                           AND r.seq <= p.last_seq
                         GROUP BY r.kind
                     ) t) END, '-'),
-                coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-')
+                coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-'),
+                CASE WHEN m.kind = {MessageKind.poll} THEN (
+                    SELECT CASE WHEN p.closed_seq <= position.last_seq THEN 'closed:' ELSE 'open:' END || (
+                        SELECT string_agg({votes_as_of(option => o.place, position => position.last_seq)}::text, ',' ORDER BY o.place)
+                        FROM generate_series(1, cardinality(p.options)) AS o(place))
+                    FROM store.polls p, position
+                    WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.message_id = m.id) END
             ) AS line
             FROM stays s, LATERAL (
                 SELECT m.* FROM store.messages m

@@ -1,5 +1,5 @@
--- Replaces a user's messages with tombstones, and removes the user's tapbacks and mentions of the user from other messages: a
--- piece of a conversation, whose row is locked (lock_conversations). Each changed message is one change, as if made by the
+-- Replaces a user's messages with tombstones, and removes the user's tapbacks and votes and mentions of the user from other
+-- messages: a piece of a conversation, whose row is locked (lock_conversations). Each changed message is one change, as if made by the
 -- user, so every client that holds it is notified.
 --
 -- :slot         smallint
@@ -22,11 +22,15 @@ WITH scanned AS MATERIALIZED (
             SELECT true FROM store.tapbacks t
             WHERE t.slot = :slot AND t.conversation_id = :conversation AND t.message_id = s.id AND t.user_id = :user), false)
             AS has_tapback,
+        CASE WHEN s.kind = {MessageKind.poll} THEN coalesce((
+            SELECT v.options FROM store.votes v
+            WHERE v.slot = :slot AND v.conversation_id = :conversation AND v.message_id = s.id AND v.user_id = :user), 0)
+            ELSE 0 END AS vote,
         coalesce(s.mentions @> ARRAY[:user], false) AS has_mention
     FROM scanned s
 ), hit AS MATERIALIZED (
     SELECT j.*, row_number() OVER (ORDER BY j.seq) AS place FROM judged j
-    WHERE j.is_own OR j.has_tapback OR j.has_mention
+    WHERE j.is_own OR j.has_tapback OR j.vote > 0 OR j.has_mention
     ORDER BY j.seq LIMIT {ErasureStatements.hitsLimit}
 ), moved AS (
     UPDATE store.conversations c
@@ -40,6 +44,7 @@ WITH scanned AS MATERIALIZED (
     SELECT :slot, :conversation, moved.base + h.place,
         CASE WHEN h.is_own THEN {ChangeKind.messageDeleted}
             WHEN h.has_tapback THEN {ChangeKind.tapbackRemoved}
+            WHEN h.vote > 0 THEN {ChangeKind.pollVoted}
             ELSE {ChangeKind.messageEdited} END,
         :user, moved.last_at, h.id, CASE WHEN h.is_own THEN h.seq END
     FROM hit h, moved
@@ -68,11 +73,27 @@ WITH scanned AS MATERIALIZED (
     DELETE FROM store.tapbacks r USING hit h
     WHERE (h.is_own OR r.user_id = :user) AND r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id
     RETURNING r.user_id
+), no_polls AS (
+    DELETE FROM store.polls p USING hit h
+    WHERE h.is_own AND p.slot = :slot AND p.conversation_id = :conversation AND p.message_id = h.id
+), polls_counted AS (
+    UPDATE store.polls p
+    SET counts = ARRAY(
+            SELECT p.counts[o.place] - ((h.vote >> (o.place - 1)) & 1)
+            FROM generate_series(1, cardinality(p.counts)) AS o(place) ORDER BY o.place),
+        voters = p.voters - 1
+    FROM hit h
+    WHERE NOT h.is_own AND h.vote > 0 AND p.slot = :slot AND p.conversation_id = :conversation AND p.message_id = h.id
+), no_votes AS (
+    DELETE FROM store.votes r USING hit h
+    WHERE (h.is_own OR r.user_id = :user) AND r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id
+    RETURNING r.user_id
 ), counted AS (
     UPDATE store.erasures e
     SET messages = e.messages + (SELECT count(*) FROM hit h WHERE h.is_own),
         revisions = e.revisions + (SELECT count(*) FROM no_revisions),
         tapbacks = e.tapbacks + (SELECT count(*) FROM no_tapbacks r WHERE r.user_id = :user),
+        votes = e.votes + (SELECT count(*) FROM no_votes r WHERE r.user_id = :user),
         mentions = e.mentions + (SELECT count(*) FROM hit h WHERE h.has_mention AND NOT h.is_own)
     FROM moved
     WHERE e.user_slot = :user_slot AND e.user_id = :user

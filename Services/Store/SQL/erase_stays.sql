@@ -50,6 +50,7 @@ WITH no_hidden AS (
         user_id = nullif(r.user_id, :user), sender_id = nullif(r.sender_id, :user),
         message_text = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_text END,
         message_extra = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_extra END,
+        message_options = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_options END,
         message_at = CASE WHEN r.sender_id = :user THEN NULL ELSE r.message_at END,
         media = CASE WHEN r.sender_id = :user THEN NULL ELSE r.media END,
         note = CASE WHEN :user IN (r.sender_id, r.user_id) THEN NULL ELSE r.note END

@@ -119,6 +119,12 @@ WITH range AS MATERIALIZED (
 ), no_tapbacks AS (
     DELETE FROM store.tapbacks r USING hit h
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id
+), no_poll AS (
+    DELETE FROM store.polls r USING hit h
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id
+), no_votes AS (
+    DELETE FROM store.votes r USING hit h
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = h.id
 ), next AS MATERIALIZED (
     SELECT r.from_seq, coalesce((SELECT max(o.seq) FROM over o), r.done_seq) AS done_seq, r.to_seq,
         CASE

@@ -59,7 +59,7 @@ judged AS MATERIALIZED (
             CASE WHEN m.reply_to IS NOT NULL THEN (
                 SELECT p.seq FROM store.messages p
                 WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = m.reply_to
-                  AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL AND (
+                  AND p.kind IN ({MessageKind.text}, {MessageKind.reply}, {MessageKind.poll}) AND p.deleted_at IS NULL AND (
                     SELECT true FROM store.import_stays y
                     WHERE y.slot = :slot AND y.conversation_id = :conversation AND y.user_id = m.sender_id
                       AND p.seq BETWEEN y.joined_seq AND coalesce(y.left_seq, p.seq) LIMIT 1) IS NOT NULL

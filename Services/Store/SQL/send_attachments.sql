@@ -1,5 +1,5 @@
--- Stores a run of one message with attachments. It finds what send_messages finds, under the same locks, and returns a row of
--- the same columns. Statements of their own keep attachments out of the path of all other messages.
+-- Stores a run of one message with attachments, or of one poll. It finds what send_messages finds, under the same locks, and returns a row of
+-- the same columns. A statement of their own keeps them out of the path of all other messages.
 --
 -- :slot                smallint
 -- :conversation        uuid
@@ -9,10 +9,12 @@
 -- :sent_at             timestamptz
 -- :parent              uuid        or NULL
 -- :mentions            text        user names with commas between them, before them {Mentions.everybody}; or NULL
--- :media               text        the ids of the files with commas between them
--- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
+-- :media               text        the ids of the files with commas between them; NULL: it carries none
+-- :attachments         text        JSON array; NULL beside files: not every file is there, which is no matter for a repetition
 -- :extra               text        JSON object, or NULL
 -- :is_sealed           boolean
+-- :options             text[]      of a poll; of any other message empty
+-- :is_multiple         boolean
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
 -- > conversations  bigint[]
@@ -38,7 +40,7 @@ WITH parent AS MATERIALIZED (
         LIMIT 1
     ) s
     WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = :parent
-      AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL
+      AND p.kind IN ({MessageKind.text}, {MessageKind.reply}, {MessageKind.poll}) AND p.deleted_at IS NULL
       AND (p.attachments IS NULL OR :answers_attachments)
 ),
 judged AS MATERIALIZED (
@@ -52,7 +54,7 @@ judged AS MATERIALIZED (
             WHEN left(:mentions, 1) = {Mentions.everybody}
                 AND {may_mention_all} IS NOT TRUE
                 THEN {SendVerdict.mayNotMentionAll}
-            WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
+            WHEN :media IS NOT NULL AND :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (
@@ -62,8 +64,13 @@ judged AS MATERIALIZED (
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
                     AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra,
-                            k.kind = {MessageKind.sealed})
-                        IS DISTINCT FROM (:text, :parent, :mentions, :media, :extra, :is_sealed)
+                            k.kind = {MessageKind.sealed}, (
+                                SELECT (l.options, l.is_multiple) IS NOT DISTINCT FROM (:options, :is_multiple)
+                                FROM store.polls l
+                                WHERE l.slot = :slot AND l.conversation_id = :conversation AND l.message_id = :id))
+                        IS DISTINCT FROM (
+                            :text, :parent, :mentions, :media, :extra, :is_sealed,
+                            CASE WHEN cardinality(:options) > 0 THEN true END)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k
@@ -76,16 +83,21 @@ judged AS MATERIALIZED (
 inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
-        CASE WHEN :is_sealed THEN {MessageKind.sealed} WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
+        CASE WHEN cardinality(:options) > 0 THEN {MessageKind.poll} WHEN :is_sealed THEN {MessageKind.sealed} WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
         CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
         CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
     FROM advanced, judged
 ),
+poll AS (
+    INSERT INTO store.polls (slot, conversation_id, message_id, options, is_multiple, counts, voters)
+    SELECT :slot, :conversation, :id, :options, :is_multiple, array_fill(0, ARRAY[cardinality(:options)]), 0 FROM advanced, judged
+    WHERE cardinality(:options) > 0 AND NOT is_deleted
+),
 -- What was deleted before it came carries nothing.
 released AS (
     INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
-    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted
+    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted AND :media IS NOT NULL
     ON CONFLICT DO NOTHING
 )
 SELECT {result_of_one},

@@ -105,7 +105,7 @@ replies AS MATERIALIZED (
             LIMIT 1
         ) s
         WHERE p.slot = :slots[r.c] AND p.conversation_id = :conversations[r.c] AND p.id = r.reply_to
-          AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL
+          AND p.kind IN ({MessageKind.text}, {MessageKind.reply}, {MessageKind.poll}) AND p.deleted_at IS NULL
           AND (p.attachments IS NULL OR :answers_attachments)
     ) p ON true
 ),
@@ -130,8 +130,9 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN k.sender_id <> :senders[m.stream] THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra, k.kind = {MessageKind.sealed})
-                            IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra, m.is_sealed)
+                    AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra, k.kind = {MessageKind.sealed},
+                            k.kind = {MessageKind.poll})
+                            IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra, m.is_sealed, false)
                         OR k.attachments IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END

@@ -39,7 +39,10 @@ struct ConversationWrite: BatchStep {
         kind.add(write, request, limit, to: &batch)
         switch kind.changes {
         case .none: break
-        case .message: if let message = kind.message { WrittenMessage.add(message, in: write.conversation, to: &batch) }
+        case .message(let change):
+            guard let message = kind.message else { break }
+            let voter = change == .pollVoted ? write.actor : nil
+            WrittenMessage.add(message, in: write.conversation, voter: voter, to: &batch)
         case .any: FeedStatement.addLatest(of: write.conversation, to: &batch)
         }
     }

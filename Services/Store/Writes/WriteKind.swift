@@ -122,6 +122,8 @@ extension Write {
         case .report(let report): CreateReport(report: report)
         case .pinMessage(let message): PinMessage(message: message)
         case .unpinMessage(let message): UnpinMessage(message: message)
+        case .vote(let message, let options): Vote(message: message, options: options)
+        case .closePoll(let message): ClosePoll(message: message)
         case .resolveReport(let resolution): ResolveReport(resolution: resolution)
         }
     }
@@ -135,7 +137,7 @@ extension Write.Action {
         DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
-        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self,
+        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self,
     ]
 }
 

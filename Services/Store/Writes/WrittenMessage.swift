@@ -8,6 +8,7 @@ struct WrittenMessage {
     private struct Input: NamedFields {
         let key: ConversationInput
         let message: Parameter<MessageID>
+        let voter: Parameter<UserID?>
     }
 
     private struct Columns: NamedFields {
@@ -19,10 +20,12 @@ struct WrittenMessage {
         "written_message", PackageResources.written_message_sql, .store)
     static let statement = prepared.untyped
 
-    static func add(_ message: MessageID, in conversation: ConversationID, to batch: inout Batch) {
+    /// - Parameter voter: whose vote in a poll its announcement shows.
+    static func add(_ message: MessageID, in conversation: ConversationID, voter: UserID?, to batch: inout Batch) {
         batch.execute(prepared) { parameters, input in
             parameters.set(input.key, to: conversation)
             parameters.set(input.message, to: message)
+            parameters.set(input.voter, to: voter)
         }
     }
 

@@ -7,6 +7,8 @@ public struct Erasure: Hashable, Sendable, Codable {
         /// Former texts of these messages.
         public var revisions: Int
         public var tapbacks: Int
+        /// In polls of others.
+        public var votes: Int
         /// Messages of others that mentioned the user.
         public var mentions: Int
         /// Advances of the user's delivered and read positions.

@@ -49,6 +49,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var mentionsPerMessage: Int
     /// The messages that are pinned in one conversation at a time. Absent from a server without them.
     public var pinnedMessages: Int?
+    public var pollOptions: Int?
+    public var pollOptionCharacters: Int?
     /// The size of a message's `extra` in bytes. Absent from a server without it.
     public var messageExtraBytes: Int?
     /// The length of what is sealed, in base64. Absent from a server without it.

@@ -17,6 +17,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     @ValueOrNull public var text: String?
     /// Of a sealed message: what its sender has encrypted, in base64. The server does not look into it.
     public var sealed: String?
+    /// What a poll asks and how it stands. Nil of any other message, and if it was deleted for everyone.
+    public var poll: Poll?
     /// The sender's clock, for display only.
     public var sentAt: Timestamp
     /// The time of the commit by the server's clock. It never decreases along `seq`.
@@ -60,7 +62,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
 
     public init(
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
-        kind: MessageKind, text: String?, sealed: String? = nil, sentAt: Timestamp, createdAt: Timestamp,
+        kind: MessageKind, text: String?, sealed: String? = nil, poll: Poll? = nil, sentAt: Timestamp, createdAt: Timestamp,
         editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
         tapbacks: [Tapback] = [],
@@ -78,6 +80,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.kind = .known(kind)
         _text = ValueOrNull(wrappedValue: text)
         self.sealed = sealed
+        self.poll = poll
         self.sentAt = sentAt
         self.createdAt = createdAt
         self.editedAt = editedAt
@@ -107,13 +110,13 @@ extension Message {
     public var deliveryStatus: DeliveryStatus { status?.known ?? DeliveryStatus.none }
 
     /// Whether it is something a user wrote.
-    public var isSpoken: Bool { kind == .text || kind == .reply || kind == .sealed }
+    public var isSpoken: Bool { kind == .text || kind == .reply || kind == .sealed || kind == .poll }
 
     /// Whether it mentions a user, by name or with everybody.
     public func mentions(_ user: UserID) -> Bool { senderId != user && (mentionsAll || mentions.contains(user)) }
 
     /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted,
-    /// sealed or a system message.
+    /// sealed, a poll or a system message.
     ///
     /// - Parameter now: by the server's clock.
     public func isEditable(by user: UserID, at now: Timestamp) -> Bool {
@@ -126,7 +129,54 @@ extension Message {
     /// the same conversation and within the sender's windows.
     ///
     /// What carries attachments may be replied to only where the deployment's `Limits.replyToAttachments` says so.
-    public var isReplyable: Bool { !deletedForEveryone && (kind == .text || kind == .reply) && attachments == nil }
+    public var isReplyable: Bool {
+        !deletedForEveryone && (kind == .text || kind == .reply || kind == .poll) && attachments == nil
+    }
+}
+
+/// The options of a poll, and how many have chosen each.
+public struct Poll: Hashable, Sendable, Codable {
+    public struct Option: Hashable, Sendable, Codable {
+        public var text: String
+        /// How many have chosen it.
+        public var votes: Int
+
+        public init(text: String, votes: Int = 0) {
+            self.text = text
+            self.votes = votes
+        }
+    }
+
+    /// What a user has chosen: positions of options, from 0, ascending. Empty: nothing.
+    public struct Vote: Hashable, Sendable, Codable {
+        public var userId: UserID
+        public var options: [Int]
+
+        public init(userId: UserID, options: [Int]) {
+            self.userId = userId
+            self.options = options
+        }
+    }
+
+    public var options: [Option]
+    /// Whether one may choose several options.
+    public var multiple: Bool
+    /// How many have chosen any.
+    public var voters: Int
+    /// When it was closed; nil: it is open.
+    public var closedAt: Timestamp?
+    /// In a response the reader's own; in a change `poll.voted` that of whoever voted; nil in other changes.
+    public var vote: Vote?
+
+    public init(
+        options: [Option], multiple: Bool = false, voters: Int = 0, closedAt: Timestamp? = nil, vote: Vote? = nil
+    ) {
+        self.options = options
+        self.multiple = multiple
+        self.voters = voters
+        self.closedAt = closedAt
+        self.vote = vote
+    }
 }
 
 /// Who pinned a message for everybody, and when.

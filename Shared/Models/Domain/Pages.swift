@@ -131,6 +131,33 @@ public struct TapbackPage: Hashable, Sendable, Codable {
     }
 }
 
+/// Who has chosen what in a poll.
+public struct VotePage: Hashable, Sendable, Codable {
+    /// A vote with its date.
+    public struct Entry: Hashable, Sendable, Codable {
+        public var userId: UserID
+        /// Positions of options, from 0, ascending.
+        public var options: [Int]
+        public var at: Timestamp
+
+        public init(userId: UserID, options: [Int], at: Timestamp) {
+            self.userId = userId
+            self.options = options
+            self.at = at
+        }
+    }
+
+    /// In byte order of the user ids.
+    public var votes: [Entry]
+    /// Pass it as `after`; nil on the last page.
+    public var nextCursor: UserID?
+
+    public init(votes: [Entry], nextCursor: UserID? = nil) {
+        self.votes = votes
+        self.nextCursor = nextCursor
+    }
+}
+
 /// The recipients who have a message of the caller, and those who have read it.
 public struct ReceiptPage: Hashable, Sendable, Codable {
     public var delivered: [Receipt]

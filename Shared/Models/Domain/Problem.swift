@@ -57,6 +57,7 @@ public struct Problem: Error, Hashable, Sendable {
         case mediaNotReady = 13
         case suspended = 14
         case refusedByApplication = 15
+        case pollClosed = 16
 
         public var name: StaticString {
             switch self {
@@ -75,6 +76,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .mediaNotReady: "mediaNotReady"
             case .suspended: "suspended"
             case .refusedByApplication: "refusedByApplication"
+            case .pollClosed: "pollClosed"
             }
         }
 
@@ -95,6 +97,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .mediaNotReady: "A file that is not ready to be sent"
             case .suspended: "Suspended by an administrator"
             case .refusedByApplication: "Refused by the application"
+            case .pollClosed: "The poll is closed"
             }
         }
 
@@ -104,7 +107,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .unauthenticated: 401
             case .forbidden, .editWindowClosed, .suspended, .refusedByApplication: 403
             case .notFound: 404
-            case .conflict, .mediaNotReady: 409
+            case .conflict, .mediaNotReady, .pollClosed: 409
             case .tooLarge: 413
             case .notReplyable: 422
             case .rateLimited: 429

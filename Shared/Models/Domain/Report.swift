@@ -24,6 +24,8 @@ public struct Report: Hashable, Sendable, Codable, Identifiable {
         /// When the message was stored.
         public var createdAt: Timestamp
         public var attachmentIds: [MediaID]?
+        /// Of a poll.
+        public var options: [String]?
         /// The application's own fields.
         public var extra: [String: JSONValue]?
     }

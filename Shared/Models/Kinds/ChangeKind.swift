@@ -14,6 +14,8 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     case messagePinned = 12
     case messageUnpinned = 13
     case lifetimeChanged = 14
+    case pollVoted = 15
+    case pollClosed = 16
 
     public var name: StaticString {
         switch self {
@@ -31,6 +33,8 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
         case .messagePinned: "message.pinned"
         case .messageUnpinned: "message.unpinned"
         case .lifetimeChanged: "lifetime.changed"
+        case .pollVoted: "poll.voted"
+        case .pollClosed: "poll.closed"
         }
     }
 }

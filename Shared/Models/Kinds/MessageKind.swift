@@ -6,6 +6,8 @@ public enum MessageKind: Int16, CaseIterable, ContractName {
     case system = 3
     /// What its sender has encrypted. The server does not look into it.
     case sealed = 4
+    /// A question with options, of which members choose. Its text is the question.
+    case poll = 5
 
     public var name: StaticString {
         switch self {
@@ -13,6 +15,7 @@ public enum MessageKind: Int16, CaseIterable, ContractName {
         case .reply: "reply"
         case .system: "system"
         case .sealed: "sealed"
+        case .poll: "poll"
         }
     }
 }

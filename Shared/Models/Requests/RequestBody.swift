@@ -30,6 +30,8 @@ public enum RequestBody {
         public var text: String?
         /// What the sender has encrypted, in base64 with padding, at most 32 KiB of it; beside it neither text nor `replyTo`.
         public var sealed: String?
+        /// Makes it a poll, of which the text is the question; beside it neither attachments nor `sealed`.
+        public var poll: NewPoll?
         /// Files that the sender has uploaded, at most 10.
         public var attachments: [AttachmentReference]?
         /// The immediate parent.
@@ -43,7 +45,8 @@ public enum RequestBody {
         public var sentAt: Timestamp?
 
         public init(
-            id: MessageID, text: String?, sealed: String? = nil, attachments: [AttachmentReference]? = nil,
+            id: MessageID, text: String?, sealed: String? = nil, poll: NewPoll? = nil,
+            attachments: [AttachmentReference]? = nil,
             replyTo: MessageID? = nil,
             mentions: [UserID]? = nil, mentionsAll: Bool? = nil, extra: [String: JSONValue]? = nil,
             sentAt: Timestamp? = nil
@@ -51,6 +54,7 @@ public enum RequestBody {
             self.id = id
             self.text = text
             self.sealed = sealed
+            self.poll = poll
             self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
@@ -58,6 +62,27 @@ public enum RequestBody {
             self.extra = extra
             self.sentAt = sentAt
         }
+    }
+
+    /// The options of a poll that is sent.
+    public struct NewPoll: Hashable, Sendable, Codable {
+        /// 2 to 12 different ones, each of 1 to 100 characters.
+        public var options: [String]
+        /// Whether one may choose several.
+        public var multiple: Bool?
+
+        public init(options: [String], multiple: Bool? = nil) {
+            self.options = options
+            self.multiple = multiple
+        }
+    }
+
+    /// `PUT …/vote`. It takes the place of the vote before.
+    public struct NewVote: Hashable, Sendable, Codable {
+        /// Positions of options, from 0. Empty: the vote is withdrawn.
+        public var options: [Int]
+
+        public init(options: [Int]) { self.options = options }
     }
 
     /// An uploaded file that a message is to carry.

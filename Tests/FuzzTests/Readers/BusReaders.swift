@@ -107,9 +107,14 @@ extension Reader {
                 conversation, by: bob, key: nil,
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
             Write(conversation, by: bob, key: nil, .pinMessage(message)),
+            Write(conversation, by: bob, key: nil, .vote(message, PollOptions(bits: 0b101))),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(SendScheduled(of: bob, in: conversation)),
         layout(ScheduledQuery(bob, in: nil, after: 7, limit: 100)),
+        layout(
+            VotesQuery(
+                AfterUserQuery(MessageQuery(ConversationQuery(conversation, reader: bob), message: message), after: "a", limit: 1),
+                option: 3)),
         layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: 7, limit: 100)),
         layout(
             SyncQuery(
@@ -255,9 +260,9 @@ extension Reader {
         }
     }
 
-    private static let attachments = Reader("SendMessages, sealed", examples: [exampleAttachments]) { bytes in
+    private static let attachments = Reader("SendMessages, polls", examples: [exampleAttachments]) { bytes in
         var reader = ByteReader(bytes)
-        guard let request = try? SendMessages(from: &reader, .sealed) else { return nil }
+        guard let request = try? SendMessages(from: &reader, .poll) else { return nil }
         var areInside = true
         do throws(WireError) {
             try request.forEachMessage { message in
@@ -282,8 +287,8 @@ extension Reader {
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             NewMessage(
                 id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments,
-                extra: none, isSealed: true
-            ).write(to: &buffer, .sealed)
+                extra: none, isSealed: true, poll: NewPoll(options: ["a", "b"], isMultiple: true)
+            ).write(to: &buffer, .poll)
         }
     }
 

@@ -4,7 +4,7 @@ import SimulationSupport
 
 /// The columns of a message, in the order of `MessageRow`.
 enum MessageColumns {
-    /// {whole_message}. Without a message there is only the position.
+    /// {whole_message}, of which none is a poll. Without a message there is only the position.
     static func bare(_ message: Tables.Message?, asOf position: Int64) -> SimulatedRow {
         guard let message else { return nothing(asOf: position) }
         return [
@@ -15,7 +15,7 @@ enum MessageColumns {
             SimulatedValue(message.deletedAt), SimulatedValue(message.parent), SimulatedValue(message.parentSeq),
         ] + unused + [
             SimulatedValue(message.tapbacksJSON(asOf: position)),
-            SimulatedValue(message.tapbackCountsJSON(asOf: position)), SimulatedValue(message.event),
+            SimulatedValue(message.tapbackCountsJSON(asOf: position)), null(String.self), SimulatedValue(message.event),
         ]
     }
 

@@ -104,7 +104,7 @@ extension Database {
         }
     }
 
-    /// $1 slot · $2 conversation · $3 message. It has no event: nobody writes to a system message.
+    /// $1 slot · $2 conversation · $3 message · $4 voter. It has no event: nobody writes to a system message.
     func writtenMessage(_ arguments: Arguments) -> [SimulatedRow] {
         let id: MessageID = arguments.value(2)
         guard let message = tables.conversations[arguments.value(1)]?.message(id) else { return [] }

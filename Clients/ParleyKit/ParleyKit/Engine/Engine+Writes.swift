@@ -17,14 +17,15 @@ extension Engine {
     /// Stores a message, and returns its id.
     func send(
         _ text: String, _ files: [CopiedFile] = [], replyTo parent: MessageID?, mentions: [UserID],
-        mentionsAll: Bool, extra: [String: JSONValue]?, isSealed: Bool, in id: ConversationID
+        mentionsAll: Bool, extra: [String: JSONValue]?, isSealed: Bool, poll: RequestBody.NewPoll? = nil,
+        in id: ConversationID
     ) throws(ParleyError) -> MessageID {
         let now = clock.timestamp
         let message = MessageID(identifiers.uuid(at: now))
         try write(
             .send(
                 text: text, replyTo: parent, mentions: mentions, sentAt: now, extra: extra,
-                mentionsAll: mentionsAll ? true : nil, isSealed: isSealed ? true : nil),
+                mentionsAll: mentionsAll ? true : nil, isSealed: isSealed ? true : nil, poll: poll),
             in: id, message: message, files: files)
         return message
     }

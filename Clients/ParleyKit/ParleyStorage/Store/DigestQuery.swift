@@ -39,8 +39,9 @@ extension LocalStore {
         var hash = SHA256Text()
         let lines = try connection.all(
             """
-            SELECT seq, id, sender_id, parent_id, edited_at, mentions, tapback_counts, coalesce(text, sealed) FROM messages
-            WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ('text', 'reply', 'sealed') ORDER BY seq
+            SELECT seq, id, sender_id, parent_id, edited_at, mentions, tapback_counts, coalesce(text, sealed), poll
+            FROM messages
+            WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ('text', 'reply', 'sealed', 'poll') ORDER BY seq
             """, conversation, range.lowerBound, range.upperBound, read: Self.digestLine)
         for line in lines { hash.update(line) }
         return hash.finish()
@@ -52,7 +53,7 @@ extension LocalStore {
             row.optional(3, row.uuid)?.description ?? "-", row.optional(4, row.time)?.description ?? "-",
             row.optional(5, row.text) ?? "-", row.optional(6, row.text) ?? "-",
             row.optional(7, row.text).map(SHA256Text.of) ?? "-",
-        ]
+        ] + (row.optional(8, row.text)?.decoded(as: Poll.self).map { [$0.digested] } ?? [])
         return fields.joined(separator: " ") + "\n"
     }
 }

@@ -33,10 +33,11 @@ extension LocalStore {
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
                 tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired,
-                mentions_all, mentions_user, sealed)
+                mentions_all, mentions_user, sealed, poll, own_vote)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?5 <> a.user_id
-                    AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0), ?29
+                    AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0), ?29, ?30,
+                iif(?31 = a.user_id, ?32, NULL)
             FROM conversations c JOIN (SELECT coalesce(user_id, '') AS user_id FROM account) a
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -51,13 +52,17 @@ extension LocalStore {
                 attachments = excluded.attachments, file_names = excluded.file_names, extra = excluded.extra,
                 pinned_seq = excluded.pinned_seq, pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at,
                 is_expired = excluded.is_expired, mentions_all = excluded.mentions_all,
-                sealed = excluded.sealed,
+                sealed = excluded.sealed, poll = excluded.poll,
+                -- Changes of others tell nothing of one's own vote.
+                own_vote = iif(excluded.deleted_at IS NULL, coalesce(excluded.own_vote, messages.own_vote), NULL),
                 mentions_user = iif(excluded.deleted_at IS NULL, excluded.mentions_user, messages.mentions_user)
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
                 excluded.change_seq = messages.change_seq
                 AND (messages.attachments IS NULL AND excluded.attachments IS NOT NULL
                     OR messages.extra IS NULL AND excluded.extra IS NOT NULL
+                    OR messages.poll IS NULL AND excluded.poll IS NOT NULL
+                    OR messages.own_vote IS NULL AND excluded.own_vote IS NOT NULL
                     OR messages.sealed IS NULL AND excluded.sealed IS NOT NULL
                     OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL
                     OR messages.mentions_all < excluded.mentions_all))
@@ -68,7 +73,8 @@ extension LocalStore {
             message.tapbackCounts.stored, message.mentions.stored, message.storedAttachments?.stored,
             message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
             message.pinned?.userId, message.pinned?.at, message.expired,
-            message.mentionsAll && !message.deletedForEveryone, message.deletedForEveryone ? nil : message.sealed)
+            message.mentionsAll && !message.deletedForEveryone, message.deletedForEveryone ? nil : message.sealed,
+            message.poll?.stored, message.poll?.vote?.userId, message.poll?.vote.map(String.init(json:)))
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -182,7 +188,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 31
+    static let messageColumns: Int32 = 33
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -190,7 +196,7 @@ extension LocalStore {
             id: MessageID(row.uuid(4)), conversationId: ConversationID(row.uuid(Self.messageColumns)),
             seq: row.integer(2),
             changeSeq: row.integer(3), senderId: row.user(5), kind: .text, text: row.optional(7, row.text),
-            sealed: row.optional(30, row.text), sentAt: row.time(8), createdAt: row.time(9),
+            sealed: row.optional(30, row.text), poll: poll(row), sentAt: row.time(8), createdAt: row.time(9),
             editedAt: row.optional(10, row.time),
             deletedAt: row.optional(11, row.time), expired: row.flag(27), event: event(row), replyTo: reference(row),
             tapbackCounts: row.optional(19, row.text).map { [TapbackKind: Int](stored: $0) } ?? [:],
@@ -208,6 +214,12 @@ extension LocalStore {
             kind: .memberAdded, userId: row.optional(13, row.user), title: row.optional(14, row.text))
         event.kind = Open(kind)
         return event
+    }
+
+    private static func poll(_ row: Row) -> Poll? {
+        var poll = row.optional(31, row.text)?.decoded(as: Poll.self)
+        poll?.vote = row.optional(32, row.text)?.decoded(as: Poll.Vote.self)
+        return poll
     }
 
     private static func pin(_ row: Row) -> MessagePin? {

@@ -137,12 +137,12 @@ extension LocalStore {
             if row.message == old {
                 try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
             }
-            if case .send(let text, old, let mentions, let sentAt, let extra, let all, let isSealed) = row.write {
+            if case .send(let text, old, let mentions, let sentAt, let extra, let all, let isSealed, let poll) = row.write {
                 try replace(
                     row.key,
                     with: .send(
                         text: text, replyTo: new, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all,
-                        isSealed: isSealed))
+                        isSealed: isSealed, poll: poll))
             }
         }
     }
@@ -235,7 +235,8 @@ extension LocalStore {
                 """
                 UPDATE messages SET
                     text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, mentions_all = 0,
-                    attachments = NULL, file_names = NULL, extra = NULL, sealed = NULL, pinned_seq = NULL
+                    attachments = NULL, file_names = NULL, extra = NULL, sealed = NULL, poll = NULL, own_vote = NULL,
+                    pinned_seq = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -371,13 +372,14 @@ extension PendingWrite {
     func joined(by later: PendingWrite) -> PendingWrite? {
         switch (self, later) {
         case (
-            .send(_, let parent, let mentions, let sentAt, let extra, let all, let isSealed), .edit(let text, let other)
+            .send(_, let parent, let mentions, let sentAt, let extra, let all, let isSealed, let poll),
+            .edit(let text, let other)
         ) where isSealed == other:
             .send(
                 text: text, replyTo: parent, mentions: mentions, sentAt: sentAt, extra: extra, mentionsAll: all,
-                isSealed: isSealed)
+                isSealed: isSealed, poll: poll)
         case (.edit, .edit), (.setTapback, .setTapback), (.removeTapback, .setTapback), (.rename, .rename),
-            (.pinMessage, .pinMessage), (.lifetime, .lifetime),
+            (.pinMessage, .pinMessage), (.vote, .vote), (.closePoll, .closePoll), (.lifetime, .lifetime),
             (.deleteForEveryone, .deleteForEveryone), (.deleteForMe, .deleteForMe), (.deleteForMe, .deleteForEveryone):
             later
         // Never nothing: an earlier tapback may be set on the server.

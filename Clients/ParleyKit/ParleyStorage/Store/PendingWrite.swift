@@ -5,7 +5,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     /// Without a text it is empty; then there are files. Of a sealed message it is what is sealed, in base64.
     case send(
         text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil,
-        mentionsAll: Bool? = nil, isSealed: Bool? = nil)
+        mentionsAll: Bool? = nil, isSealed: Bool? = nil, poll: RequestBody.NewPoll? = nil)
     case edit(text: String, isSealed: Bool? = nil)
     case deleteForMe
     case deleteForEveryone
@@ -13,6 +13,9 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case removeTapback
     /// Pins the message for everybody, or takes it down.
     case pinMessage(Bool)
+    /// Positions of options, ascending; none: the vote is withdrawn.
+    case vote([Int])
+    case closePoll
     case read(seq: Int64)
     case clearHistory(through: Int64)
     case rename(title: String)
@@ -50,6 +53,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
         case .deleteForMe, .deleteForEveryone: "delete"
         case .setTapback, .removeTapback: "tapback"
         case .pinMessage: "pinned"
+        case .vote: "vote"
+        case .closePoll: "close"
         case .read: "read"
         case .clearHistory: "clear"
         case .rename: "rename"

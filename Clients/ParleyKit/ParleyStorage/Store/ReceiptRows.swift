@@ -124,7 +124,7 @@ extension LocalStore {
                 SELECT m.seq, m.id, m.sender_id, m.kind FROM conversations c JOIN messages m ON m.conversation = c.key
                 WHERE c.id = ?1 ORDER BY m.seq DESC LIMIT ?2
             )
-            WHERE kind IN ('text', 'reply', 'sealed') AND sender_id = (SELECT coalesce(user_id, '') FROM account) LIMIT ?3
+            WHERE kind IN ('text', 'reply', 'sealed', 'poll') AND sender_id = (SELECT coalesce(user_id, '') FROM account) LIMIT ?3
             """, id, messages, limit
         ) { (seq: $0.integer(0), id: MessageID($0.uuid(1))) }
         var result: [(id: MessageID, receipts: MessageReceipts)] = []

@@ -106,7 +106,7 @@ extension LocalStore {
         try connection.first(
             """
             SELECT min(m.seq) FROM conversations c JOIN shown_messages m ON m.conversation = c.key
-            WHERE c.id = ?1 AND m.seq > max(c.read_seq, c.cleared_seq) AND m.kind IN ('text', 'reply', 'sealed')
+            WHERE c.id = ?1 AND m.seq > max(c.read_seq, c.cleared_seq) AND m.kind IN ('text', 'reply', 'sealed', 'poll')
                 AND m.deleted_at IS NULL AND m.sender_id <> (SELECT coalesce(user_id, '') FROM account)
             """, id
         ) { $0.optional(0, $0.integer) } ?? nil
@@ -257,14 +257,15 @@ extension OutboxRow {
     /// The message that this row sends.
     func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
         guard let message, let user,
-            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed) = write
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = write
         else { return nil }
         let isSealed = sealed == true
         let shown = Message(
             id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user,
-            kind: isSealed ? .sealed : parent == nil ? .text : .reply,
-            text: isSealed || text.isEmpty && fileCount > 0 ? nil : text, sealed: isSealed ? text : nil, sentAt: sentAt,
-            createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
+            kind: poll != nil ? .poll : isSealed ? .sealed : parent == nil ? .text : .reply,
+            text: isSealed || text.isEmpty && fileCount > 0 ? nil : text, sealed: isSealed ? text : nil,
+            poll: poll.map { Poll(options: $0.options.map { .init(text: $0) }, multiple: $0.multiple ?? false) },
+            sentAt: sentAt, createdAt: at, replyTo: parent.map { Reference(messageId: $0, seq: 0) }, mentions: mentions,
             mentionsAll: all ?? false, attachments: fileCount > 0 ? files.map(\.attachment) : nil, extra: extra)
         return TimelineRow(
             message: shown, state: problem.map { .failed($0) } ?? .sending,
@@ -284,6 +285,8 @@ extension TimelineRow {
         case .deleteForEveryone: row.message.bury(at: change.at)
         case .setTapback(let kind): row.message.setTapback(kind, of: user)
         case .removeTapback: row.message.setTapback(nil, of: user)
+        case .vote(let options): if let user { row.message.poll?.set(Poll.Vote(userId: user, options: options)) }
+        case .closePoll: row.message.poll?.closedAt = row.message.poll?.closedAt ?? change.at
         case .pinMessage(let isPinned): row.message.setPin(isPinned, by: user, at: change.at)
         default: break
         }
@@ -295,6 +298,7 @@ extension Message {
     fileprivate mutating func bury(at time: Timestamp) {
         text = nil
         sealed = nil
+        poll = nil
         deletedForEveryone = true
         deletedAt = deletedAt ?? time
         tapbacks = []

@@ -30,7 +30,7 @@ enum UnreadPart {
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM messages m
-                WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind IN ('text', 'reply', 'sealed')
+                WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind IN ('text', 'reply', 'sealed', 'poll')
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
                     AND CASE WHEN deleted_at IS NULL
                         THEN seq <= ?4 OR NOT EXISTS (SELECT 1 FROM shown_messages s WHERE s.key = m.key)
@@ -56,7 +56,7 @@ enum UnreadPart {
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM shown_messages
-                WHERE conversation = ?1 AND seq > ?2 AND kind IN ('text', 'reply', 'sealed') AND deleted_at IS NULL
+                WHERE conversation = ?1 AND seq > ?2 AND kind IN ('text', 'reply', 'sealed', 'poll') AND deleted_at IS NULL
                     AND sender_id <> (SELECT coalesce(user_id, '') FROM account)
                 LIMIT ?3)
             """

@@ -42,7 +42,7 @@ function moveCursor(copy: CopyWriter, head: ConversationRecord, seq: number): vo
 
 const carryTheirMessage = [
   ...["message.created", "message.edited", "message.deleted", "message.pinned", "message.unpinned"],
-  ...["tapback.set", "tapback.removed"],
+  ...["tapback.set", "tapback.removed", "poll.voted", "poll.closed"],
 ];
 const notShown = ["conversation.created", "permissions.changed", "lifetime.changed"];
 const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];

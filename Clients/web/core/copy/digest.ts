@@ -44,6 +44,9 @@ async function line(message: Message): Promise<string> {
     ...[mentions.join(","), tapbacks.map(([kind, count]) => `${kind}:${count}`).join(",")],
     text === null ? "-" : await sha256(text),
   ];
+  if (message.poll) {
+    fields.push(`${message.poll.closedAt ? "closed" : "open"}:${message.poll.options.map(({ votes }) => votes)}`);
+  }
   return fields.map((field) => field || "-").join(" ") + "\n";
 }
 

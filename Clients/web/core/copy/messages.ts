@@ -16,8 +16,12 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   // Most messages are new: nothing has to be read for them.
   if (head.hasHidden && await copy.rows.get("hidden", [id, message.id])) return;
   const known = message.seq > head.topSeq ? undefined : await copy.rows.get("messages", [id, message.seq]);
+  const own = copy.account.userId;
+  // Changes of others tell nothing of the user's vote.
+  const tellsVote = told.poll?.vote?.userId === own;
+  if (told.poll && !tellsVote) told.poll = { ...told.poll, vote: known?.poll?.vote };
   const isNewer = !known || told.changeSeq > known.changeSeq ||
-    told.changeSeq === known.changeSeq && known.epoch < head.epoch;
+    told.changeSeq === known.changeSeq && (known.epoch < head.epoch || tellsVote && !known.poll?.vote);
   if (!isNewer) return;
   const mentionedAt = mentions(told, copy.account.userId) ? told.seq : undefined;
   const kept = told.deletedForEveryone ? known?.mentionedAt : mentionedAt;

@@ -174,7 +174,7 @@ export async function complete(copy: CopyWriter, row: OutboxRow, body: unknown):
 async function storeResponse(copy: CopyWriter, { write, conversationId }: OutboxRow, body: unknown): Promise<void> {
   const head = await copy.head(conversationId);
   const tells = write.kind === "tapback" ? write.tapback !== null : write.kind === "pinMessage" && write.pins;
-  if (write.kind === "send" || write.kind === "edit" || tells) {
+  if (["send", "edit", "vote", "closePoll"].includes(write.kind) || tells) {
     await storeAlone(copy, body as Message);
   } else if (["create", "rename", "permissions", "lifetime"].includes(write.kind)) {
     // The user may have taken it out of the list since.
@@ -293,8 +293,21 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
   const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined };
-  const gone = { sealed: undefined, attachments: undefined, extra: undefined, pinned: undefined };
+  const gone = { sealed: undefined, poll: undefined, attachments: undefined, extra: undefined, pinned: undefined };
   return { ...message, ...deleted, ...nothing, ...gone };
+}
+
+/** As it counts once the server has it. */
+export function withVote(message: Message, options: number[], user = ""): Message {
+  const { poll } = message;
+  if (!poll) return message;
+  const old = poll.vote?.options ?? [];
+  const voters = poll.voters + Number(options.length > 0) - Number(old.length > 0);
+  const counted = poll.options.map(({ text, votes }, place) => ({
+    text,
+    votes: votes + Number(options.includes(place)) - Number(old.includes(place)),
+  }));
+  return { ...message, poll: { ...poll, options: counted, voters, vote: { userId: user, options } } };
 }
 
 /** Pinned anew it is the latest pin, until the server has said where. */

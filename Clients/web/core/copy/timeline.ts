@@ -5,7 +5,7 @@ import { hiddenIn, isShown, withShownTapbacks } from "./blocks.ts";
 import { accountOf } from "./copy.ts";
 import type { Account, ConversationRecord, OutboxRow, Reading } from "./database.ts";
 import { messageById, messagesAfter, messagesBefore, shownAfter } from "./messages.ts";
-import { buried, outboxOf, withPin, withTapback } from "./outbox-rows.ts";
+import { buried, outboxOf, withPin, withTapback, withVote } from "./outbox-rows.ts";
 import { rangeAt } from "./ranges.ts";
 import { isUnread } from "./unread.ts";
 import type { PendingFile } from "../outbox/writes.ts";
@@ -155,12 +155,15 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { sealed, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
-  const [text, kind] = [write.text || null, sealed ? "sealed" : replyTo ? "reply" : "text"];
+  const { sealed, poll, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const options = poll?.options.map((text) => ({ text, votes: 0 }));
+  const asked = options && { poll: { options, multiple: !!poll!.multiple, voters: 0 } };
+  const [text, kind] = [write.text || null, poll ? "poll" : sealed ? "sealed" : replyTo ? "reply" : "text"];
   return {
     ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text, sealed },
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
     ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, attachments: files?.map(unsentAttachment), extra },
+    ...asked,
   };
 }
 
@@ -179,6 +182,8 @@ function withChanges(row: TimelineRow, pending: OutboxRow[], own?: UserId): Time
       message = { ...message, text: write.text || null, sealed: write.sealed, editedAt: at };
     }
     if (write.kind === "tapback") message = withTapback(message, write.tapback, own);
+    if (write.kind === "vote") message = withVote(message, write.options, own);
+    if (write.kind === "closePoll" && message.poll) message = { ...message, poll: { closedAt: at, ...message.poll } };
     if (write.kind === "pinMessage") message = withPin(message, write.pins, at, own);
   }
   return [message === row.message ? row : { ...row, message }];

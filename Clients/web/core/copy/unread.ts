@@ -93,5 +93,5 @@ function isCounted(message: Message, own?: UserId): boolean {
 
 /** Whether it is something a user wrote. */
 export function isSpoken({ kind }: Message): boolean {
-  return ["text", "reply", "sealed"].includes(kind);
+  return ["text", "reply", "sealed", "poll"].includes(kind);
 }

@@ -207,6 +207,8 @@ function lanesOf({ conversationId, messageId, write }: OutboxRow): string[] {
     case "edit":
     case "delete":
     case "tapback":
+    case "vote":
+    case "closePoll":
     case "pinMessage":
       return [message];
     default:
@@ -223,6 +225,7 @@ function orderOf(conversationId: string): string {
 function sizeOf({ write }: OutboxRow): number {
   if (write.kind !== "send") return 0;
   const extra = write.extra ? 6 * JSON.stringify(write.extra).length : 0;
-  return 6 * write.text.length + (write.sealed?.length ?? 0) + 80 * write.mentions.length +
+  return 6 * write.text.length + (write.sealed?.length ?? 0) +
+    (write.poll ? 6 * JSON.stringify(write.poll).length : 0) + 80 * write.mentions.length +
     50 * (write.files?.length ?? 0) + extra + 300;
 }

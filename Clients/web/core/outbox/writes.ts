@@ -4,6 +4,7 @@ import type {
   LifetimeStart,
   MessageId,
   NewConversationSettings,
+  NewPoll,
   NewSettings,
   Permissions,
   Time,
@@ -17,6 +18,7 @@ export type PendingWrite =
     text: string;
     /** In place of a text, which is then empty. */
     sealed?: string;
+    poll?: NewPoll;
     replyTo?: MessageId;
     mentions: UserId[];
     mentionsAll?: true;
@@ -30,6 +32,9 @@ export type PendingWrite =
   | { kind: "tapback"; tapback: string | null }
   /** For everybody, or takes it down. */
   | { kind: "pinMessage"; pins: boolean }
+  /** Positions of options, ascending; none: it is withdrawn. */
+  | { kind: "vote"; options: number[] }
+  | { kind: "closePoll" }
   | { kind: "read"; seq: number }
   | { kind: "clear"; through: number }
   | { kind: "rename"; title: string }
@@ -102,6 +107,6 @@ export function joined(first: PendingWrite, later: PendingWrite): PendingWrite |
   }
   if (first.kind === "mark" && later.kind === "mark") return first.mark.of === later.mark.of ? later : undefined;
   // A tapback that is taken back leaves not nothing: an earlier one may be set on the server.
-  const replaces = ["edit", "tapback", "pinMessage", "rename", "lifetime", "conversationSettings"];
+  const replaces = ["edit", "tapback", "vote", "closePoll", "pinMessage", "rename", "lifetime", "conversationSettings"];
   return first.kind === later.kind && replaces.includes(first.kind) ? later : undefined;
 }

@@ -5,6 +5,7 @@ import { complete } from "../../core/copy/outbox-rows.ts";
 import { isUnread } from "../../core/copy/unread.ts";
 import { outboxRequest } from "../../core/http.ts";
 import { LiveQueries, shared } from "../../core/live.ts";
+import type { PendingWrite } from "../../core/outbox/writes.ts";
 import type { Place, SyncWrite } from "../../core/sync/events.ts";
 import { LiveTimeline } from "../../core/timeline-window.ts";
 import { Copy, created, expectEqual, history, message, messageId, send, talk } from "./copy.ts";
@@ -121,6 +122,38 @@ Deno.test("what is sealed has no text, counts as unread, is part of digests, and
   expectEqual(outboxRequest([edit!]).body, { sealed: "DDDD" });
   await copy.write({ kind: "delete", scope: "everyone" }, messageId(5));
   expectEqual((await shown()).at(-2), [null, null]);
+});
+
+Deno.test("a vote shows at once, the last one counts, and what others do leaves it; digests have the counts", async () => {
+  const copy = await Copy.begin(4);
+  const asked = (votes: number[], voters: number, more = {}) => ({
+    kind: "poll",
+    poll: { options: votes.map((votes, place) => ({ text: `${place}`, votes })), multiple: true, voters, ...more },
+  });
+  await copy.apply(history(1, 4, 4), created(5, asked([1, 0, 2], 2)));
+  const shown = async () => {
+    const { poll } = (await copy.page()).rows.find(({ id }) => id === messageId(5))!.message;
+    return [...poll!.options.map(({ votes }) => votes), poll!.voters, poll!.vote?.options.join() ?? "-", !!poll!.closedAt];
+  };
+  expectEqual(await shown(), [1, 0, 2, 2, "-", false]);
+  await copy.write({ kind: "vote", options: [0, 1] }, messageId(5));
+  await copy.write({ kind: "vote", options: [1] }, messageId(5));
+  expectEqual(await shown(), [1, 1, 2, 3, "1", false]);
+  const [vote, ...none] = await copy.rows();
+  expectEqual([outboxRequest([vote!]).body, none.length], [{ options: [1] }, 0]);
+  const told = asked([1, 1, 2], 3, { vote: { userId: "anna", options: [1] } });
+  await copy.apply({ write: "message", message: message(5, { changeSeq: 6, ...told }) });
+  const others = asked([1, 1, 3], 4, { vote: { userId: "ben", options: [2] } });
+  await copy.apply({ write: "message", message: message(5, { changeSeq: 7, ...others }) });
+  expectEqual((await shown()).slice(-2), ["1", false]);
+  await copy.write({ kind: "closePoll" }, messageId(5));
+  expectEqual((await shown()).at(-1), true);
+  const digests = [asked([1, 0], 1), asked([0, 1], 1), asked([1, 0], 1, { closedAt: "2026-01-01T00:00:00.000Z" })];
+  const different = await Promise.all(digests.map((poll) => digestOf([message(5, poll)])));
+  expectEqual(new Set(different).size, 3);
+  await copy.write({ ...send("Which?"), poll: { options: ["a", "b"] } } as PendingWrite, messageId(8));
+  const { message: unsent } = (await copy.page()).rows.at(-1)!;
+  expectEqual([unsent.kind, unsent.poll?.options.length, unsent.poll?.voters], ["poll", 2, 0]);
 });
 
 /** A window on a copy, and what it asked to be loaded. */

@@ -6,11 +6,12 @@
 -- > messages        bigint
 -- > revisions       bigint
 -- > tapbacks        bigint
+-- > votes           bigint
 -- > mentions        bigint
 -- > receipts        bigint
 -- > memberships     bigint
 -- > hidden          bigint
 -- > private_changes bigint
 -- > outcomes        bigint
-e.number, e.requested_at, e.erased_at, e.messages, e.revisions, e.tapbacks, e.mentions, e.receipts, e.memberships,
+e.number, e.requested_at, e.erased_at, e.messages, e.revisions, e.tapbacks, e.votes, e.mentions, e.receipts, e.memberships,
 e.hidden, e.private_changes, e.outcomes

@@ -1,11 +1,14 @@
 -- What belongs to the message in row `m` and stands elsewhere, as of a position.
 --
 -- :reader
+-- :voter        whose vote in a poll is shown
 -- :position
 --
 -- > {tapbacks_shown}
+-- > {poll_shown}
 -- > event          text           JSON object: what a system message shows; NULL of any other
 {tapbacks_shown},
+    {poll_shown},
     CASE WHEN m.kind = {MessageKind.system} THEN (
         SELECT json_strip_nulls(json_build_object(
             'kind', CASE h.kind

@@ -6,4 +6,4 @@
 -- > {whole_message}
 -- > parent_sender_id text    NULL where the reader does not see the parent
 -- > parent_text      text
-{whole_message}, parent.sender_id AS parent_sender_id, left(parent.body, {Preview.codePoints}) AS parent_text
+{whole_message(voter => :reader)}, parent.sender_id AS parent_sender_id, left(parent.body, {Preview.codePoints}) AS parent_text

@@ -13,9 +13,10 @@
 -- > message_at      timestamptz
 -- > media           text           ids with commas between them, or NULL
 -- > message_extra   text           JSON object, or NULL
+-- > message_options text           of a poll, a line for each; or NULL
 -- > action          smallint       ReportAction; NULL, like what follows: it is open
 -- > note            text           or NULL
 -- > resolver_id     text
 -- > resolved_at     timestamptz
 r.conversation_id, r.id, r.reporter_id, r.reason, r.text, r.created_at, r.message_id, r.user_id, r.sender_id, r.message_text,
-    r.message_at, r.media, r.message_extra, r.action, r.note, r.resolver_id, r.resolved_at
+    r.message_at, r.media, r.message_extra, r.message_options, r.action, r.note, r.resolver_id, r.resolved_at

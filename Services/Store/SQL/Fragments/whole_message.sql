@@ -3,6 +3,7 @@
 -- because what it took away is nowhere any more.
 --
 -- :reader      NULL: nobody, of a change that all readers get
+-- :voter       whose vote in a poll is shown, or NULL
 -- :position
 --
 -- > seq            bigint

@@ -1,0 +1,34 @@
+import { openDialog } from "./dialog.ts";
+import { make, on } from "./dom.ts";
+
+/** Asks for a question and its options. */
+export function openNewPoll(
+  owner: Element,
+  send: (question: string, options: string[], multiple: boolean) => void,
+): void {
+  const question = make("input", { type: "text", required: true, dir: "auto", "aria-label": "Question" });
+  const options = make("textarea", { rows: "4", required: true, dir: "auto", "aria-label": "Options, a line each" });
+  const several = make("input", { type: "checkbox" });
+  const labelled = (text: string, field: HTMLElement) => make("label.stacked", text, field);
+  const form = make(
+    "form.poll-form",
+    labelled("Question", question),
+    labelled("Options, a line each", options),
+    make("label", several, " Several may be chosen"),
+    make("button", { type: "submit" }, "Send poll"),
+  );
+  const dialog = openDialog(owner, "New poll", form);
+  const lines = () => options.value.split("\n").map((line) => line.trim()).filter((line) => line);
+  on(options, "input", () => {
+    const texts = lines();
+    const isLong = texts.some((text) => [...text].length > 100);
+    const isGood = texts.length >= 2 && texts.length <= 12 && new Set(texts).size === texts.length && !isLong;
+    options.setCustomValidity(isGood ? "" : "2 to 12 different options of at most 100 characters, a line each");
+  });
+  on(form, "submit", (event) => {
+    event.preventDefault();
+    if (!question.value.trim()) return;
+    dialog.close();
+    send(question.value.trim(), lines(), several.checked);
+  });
+}
