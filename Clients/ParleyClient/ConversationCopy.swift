@@ -160,12 +160,13 @@ private struct CopiedMessage: JSONObject {
     }
 
     var line: String {
-        let fields = [
+        var fields = [
             "\(seq)", id?.description ?? "-", sender, replyTo?.description ?? "-", editedAt ?? "-",
             mentions.isEmpty ? "-" : mentions.joined(separator: ","),
             tapbacks.isEmpty ? "-" : tapbacks.map { "\($0.kind):\($0.count)" }.joined(separator: ","),
             text.map(SHA256Text.of) ?? "-",
-        ] + (votes.map { [$0] } ?? [])
+        ]
+        if let votes { fields.append(votes) }
         return fields.joined(separator: " ") + "\n"
     }
 }

@@ -79,6 +79,8 @@ public enum SchemaTypes {
         "NewPoll": RequestBody.NewPoll.self,
         "NewVote": RequestBody.NewVote.self,
         "Poll": Poll.self,
+        "PollText": String.self,
+        "PollPositions": [Int].self,
         "PollOption": Poll.Option.self,
         "PollVote": Poll.Vote.self,
         "VotePage": VotePage.self,

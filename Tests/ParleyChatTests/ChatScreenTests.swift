@@ -374,6 +374,43 @@ import Testing
         #expect(device.screen.focus == .composer)
     }
 
+    @Test("a poll is made of lines, voted in by number, the same again takes it away, and closed")
+    func polls() {
+        var asked = said(1, "Which day?")
+        asked.kind = .known(.poll)
+        asked.poll = Poll(
+            options: [.init(text: "Saturday", votes: 2), .init(text: "Sunday", votes: 1)], voters: 3,
+            vote: Poll.Vote(userId: anna, options: [0]))
+        var several = said(2, "Which?", by: anna)
+        several.kind = .known(.poll)
+        several.poll = Poll(
+            options: [.init(text: "a", votes: 1), .init(text: "b")], multiple: true, voters: 1,
+            vote: Poll.Vote(userId: anna, options: [0]))
+        var device = Device([TimelineRow(message: asked), TimelineRow(message: several)])
+        #expect(device.shows("● 1 Saturday · 2") && device.shows("○ 2 Sunday · 1") && device.shows("3 votes"))
+        device.press(.up, .text("o"), .text("2"))
+        device.press(.text("o"), .text("1"), .text("O"))
+        device.press(.up, .text("o"), .text("2"), .text("o"), .text("1"), .text("o"), .text("9"))
+        #expect(device.shows("Options have numbers."))
+        device.press(.text("O"))
+        #expect(device.shows("Only its sender can do that."))
+        #expect(
+            device.deeds() == [
+                .vote(messageId(2), [0, 1]), .vote(messageId(2), []), .closePoll(messageId(2)), .vote(messageId(1), [1]),
+                .vote(messageId(1), []),
+            ])
+        device.press(.escape)
+        device.type("Where?")
+        device.press(.control("v"))
+        #expect(device.deeds().isEmpty && device.shows("a question, then 2 to 12 different options"))
+        device.press(.newline)
+        device.type("Here")
+        device.press(.newline)
+        device.type("There")
+        device.press(.control("v"))
+        #expect(device.deeds() == [.sendPoll("Where?", ["Here", "There"], multiple: false)])
+    }
+
     @Test("a message is pinned and taken down by one key, and what is pinned is listed and gone to")
     func pins() {
         var kept = said(1)

@@ -28,8 +28,8 @@ import Wire
             recordAct             ingest
             endAct                ingest
             sendSealed            ingest
-            sendPoll              ingest
             sendScheduled                         store
+            sendPoll              ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -53,10 +53,10 @@ import Wire
             invitation            ingest
             devices               ingest
             pinnedMessages        ingest
-            votes                 ingest
             joinRequests          ingest
             mentions              ingest
             scheduled             ingest
+            votes                 ingest
             writtenMessages       ingest
             suspension            ingest
             reports               ingest

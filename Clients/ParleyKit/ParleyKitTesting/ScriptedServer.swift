@@ -284,17 +284,17 @@ package struct ScriptedServer: Sendable {
         var lines = ""
         for message in messages(of: id, for: user) where message.kind != .system {
             let counts = message.tapbackCounts.sorted { $0.key.name.utf8.lexicographicallyPrecedes($1.key.name.utf8) }
-            let fields = [
+            var fields = [
                 "\(message.seq)", message.id.description, message.senderId.name,
                 message.replyTo?.messageId.description ?? "-", message.editedAt?.description ?? "-",
                 message.mentions.isEmpty ? "-" : message.mentions.map(\.name).joined(separator: ","),
                 counts.isEmpty ? "-" : counts.map { "\($0.key):\($0.value)" }.joined(separator: ","),
                 message.text.map(SHA256Text.of) ?? "-",
             ]
-                + (message.poll.map { poll in
-                    let votes = poll.options.map { "\($0.votes)" }.joined(separator: ",")
-                    return [(poll.closedAt == nil ? "open:" : "closed:") + votes]
-                } ?? [])
+            if let poll = message.poll {
+                let votes = poll.options.map { "\($0.votes)" }.joined(separator: ",")
+                fields.append((poll.closedAt == nil ? "open:" : "closed:") + votes)
+            }
             lines += fields.joined(separator: " ") + "\n"
         }
         return SHA256Text.of(lines)

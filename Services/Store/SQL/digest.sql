@@ -103,11 +103,11 @@ SELECT p.last_seq,
                     ) t) END, '-'),
                 coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-'),
                 CASE WHEN m.kind = {MessageKind.poll} THEN (
-                    SELECT CASE WHEN p.closed_seq <= position.last_seq THEN 'closed:' ELSE 'open:' END || (
-                        SELECT string_agg({votes_as_of(option => o.place, position => position.last_seq)}::text, ',' ORDER BY o.place)
-                        FROM generate_series(1, cardinality(p.options)) AS o(place))
-                    FROM store.polls p, position
-                    WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.message_id = m.id) END
+                    SELECT CASE WHEN k.closed_seq <= p.last_seq THEN 'closed:' ELSE 'open:' END || (
+                        SELECT string_agg({votes_as_of(option => o.place, position => p.last_seq)}::text, ',' ORDER BY o.place)
+                        FROM generate_series(1, cardinality(k.options)) AS o(place))
+                    FROM store.polls k
+                    WHERE k.slot = m.slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id) END
             ) AS line
             FROM stays s, LATERAL (
                 SELECT m.* FROM store.messages m

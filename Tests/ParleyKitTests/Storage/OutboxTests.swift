@@ -101,6 +101,45 @@ import Testing
         }
     }
 
+    @Test("a vote shows at once, the last one is sent, and what others do leaves it")
+    func votes() throws {
+        let store = try copy(lastSeq: 3)
+        func asked(_ seq: Int64, _ votes: [Int], _ voters: Int, by user: UserID? = nil, _ options: [Int] = []) -> Message {
+            var told = message(2, changeSeq: seq)
+            told.kind = .known(.poll)
+            told.poll = Poll(
+                options: votes.map { Poll.Option(text: "a", votes: $0) }, multiple: true, voters: voters,
+                vote: user.map { Poll.Vote(userId: $0, options: options) })
+            return told
+        }
+        func shown() throws -> String? {
+            try store.rows()[1].message.poll.map { poll in
+                let vote = poll.vote.map { "\($0.options)" } ?? "-"
+                return "\(poll.options.map(\.votes)) \(poll.voters) \(vote)" + (poll.closedAt == nil ? "" : " closed")
+            }
+        }
+        try store.apply([.history(talk, history(1...3, of: 3), place: .newest), .message(asked(4, [1, 0], 1))])
+        #expect(try shown() == "[1, 0] 1 -")
+        try store.enqueue(.vote([0, 1]), messageId(2), key: 1)
+        try store.enqueue(.vote([1]), messageId(2), key: 2)
+        #expect(try shown() == "[1, 1] 2 [1]")
+        let rows = try store.outbox()
+        #expect(rows.map(\.write) == [.vote([1])])
+        try store.complete(rows[0], with: .message(asked(5, [1, 1], 2, by: anna, [1])))
+        #expect(try shown() == "[1, 1] 2 [1]")
+        try store.apply([.message(asked(6, [2, 1], 3, by: ben, [0]))])
+        #expect(try shown() == "[2, 1] 3 [1]")
+        try store.enqueue(.closePoll, messageId(2), key: 3)
+        #expect(try shown() == "[2, 1] 3 [1] closed")
+        for row in try store.outbox() { try store.refuse(row, problem(.pollClosed)) }
+        #expect(try shown() == "[2, 1] 3 [1]")
+        let poll = RequestBody.NewPoll(options: ["a", "b"])
+        try store.enqueue(.send(text: "?", replyTo: nil, mentions: [], sentAt: time(7), poll: poll), messageId(101), key: 4)
+        #expect(try store.rows().last?.message.kind == .poll && store.rows().last?.message.poll?.options.count == 2)
+        try store.enqueue(.deleteForEveryone, messageId(2), key: 5)
+        #expect(try shown() == nil)
+    }
+
     @Test("what is sealed waits, is joined by an edit of its kind alone, and is sent without a text")
     func sealed() throws {
         let store = try copy()

@@ -134,7 +134,12 @@ private final class Run {
             if let message {
                 try device.write(.setTapback(kinds.randomElement(using: &world.random)!), in: id, message: message.id)
             }
-        case 46..<48: if let message { try device.write(.removeTapback, in: id, message: message.id) }
+        case 46..<47:
+            guard let message, let poll = message.poll else { return }
+            let options = poll.options.indices.filter { _ in world.happens(40) }
+            try device.write(
+                world.happens(10) ? .closePoll : .vote(Array(options.prefix(poll.multiple ? 9 : 1))), in: id, message: message.id)
+        case 47..<48: if let message { try device.write(.removeTapback, in: id, message: message.id) }
         case 87..<88:
             if let message { try device.write(.pinMessage(world.happens(60)), in: id, message: message.id) }
         case 48..<52: try deleteForEveryone(by: index, in: id)
@@ -259,7 +264,9 @@ private final class Run {
         try world.devices[index].write(
             .send(
                 text: text, replyTo: parent, mentions: mentions, sentAt: Timestamp(milliseconds: 1),
-                mentionsAll: world.happens(10) ? true : nil),
+                mentionsAll: world.happens(10) ? true : nil,
+                poll: parent == nil && world.happens(25)
+                    ? RequestBody.NewPoll(options: ["a", "b", "c"], multiple: world.happens(50)) : nil),
             in: id, message: message)
     }
 

@@ -48,12 +48,13 @@ extension LocalStore {
     }
 
     private static func digestLine(_ row: Row) -> String {
-        let fields = [
+        var fields = [
             "\(row.integer(0))", row.uuid(1).description, row.text(2),
             row.optional(3, row.uuid)?.description ?? "-", row.optional(4, row.time)?.description ?? "-",
             row.optional(5, row.text) ?? "-", row.optional(6, row.text) ?? "-",
             row.optional(7, row.text).map(SHA256Text.of) ?? "-",
-        ] + (row.optional(8, row.text)?.decoded(as: Poll.self).map { [$0.digested] } ?? [])
+        ]
+        if let poll = row.optional(8, row.text)?.decoded(as: Poll.self) { fields.append(poll.digested) }
         return fields.joined(separator: " ") + "\n"
     }
 }

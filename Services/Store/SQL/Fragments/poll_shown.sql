@@ -8,16 +8,16 @@ CASE WHEN m.kind = {MessageKind.poll} THEN (
         SELECT json_strip_nulls(json_build_object(
             'options', (
                 SELECT json_agg(json_build_object('text', o.text, 'votes', {votes_as_of(option => o.place)}) ORDER BY o.place)
-                FROM unnest(p.options) WITH ORDINALITY AS o(text, place)),
-            'multiple', p.is_multiple, 'voters', {voters_as_of},
-            'closedAt', CASE WHEN p.closed_seq <= :position
-                THEN to_char(p.closed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END,
+                FROM unnest(k.options) WITH ORDINALITY AS o(text, place)),
+            'multiple', k.is_multiple, 'voters', {voters_as_of},
+            'closedAt', CASE WHEN k.closed_seq <= :position
+                THEN to_char(k.closed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END,
             'vote', CASE WHEN :voter IS NOT NULL THEN json_build_object('userId', :voter, 'options', (
                 SELECT coalesce(json_agg(b.place ORDER BY b.place) FILTER (WHERE (v.options >> b.place) & 1 = 1), '[]')
                 FROM (SELECT coalesce(max(v.options), 0) AS options FROM store.votes v
                       WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id
                         AND v.user_id = :voter AND v.seq <= :position) v,
-                    generate_series(0, cardinality(p.options) - 1) AS b(place))) END))::text
-        FROM store.polls p
-        WHERE p.slot = m.slot AND p.conversation_id = m.conversation_id AND p.message_id = m.id
+                    generate_series(0, cardinality(k.options) - 1) AS b(place))) END))::text
+        FROM store.polls k
+        WHERE k.slot = m.slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id
     ) END AS poll
