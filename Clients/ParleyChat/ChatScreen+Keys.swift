@@ -332,9 +332,9 @@ extension ChatScreen {
 
     func refusal(of action: MessageAction, _ row: TimelineRow) -> ActionRefusal? {
         let conversation = talk.flatMap { entry(of: $0.id) }?.conversation
+        let leads = conversation.map { $0.kind == .group && $0.role != .member } ?? false
         return MessageActions(
-            row, viewer: user, isMember: conversation?.isMember ?? true,
-            leads: conversation?.kind == .group && [.owner, .admin].contains(conversation?.role), writingRefusal: writingRefusal,
+            row, viewer: user, isMember: conversation?.isMember ?? true, leads: leads, writingRefusal: writingRefusal,
             repliesToAttachments: repliesToAttachments, now: now
         ).refusal(of: action)
     }

@@ -381,7 +381,7 @@ import Testing
         asked.poll = Poll(
             options: [.init(text: "Saturday", votes: 2), .init(text: "Sunday", votes: 1)], voters: 3,
             vote: Poll.Vote(userId: anna, options: [0]))
-        var several = said(2, "Which?", by: anna)
+        var several = said(2, by: anna, "Which?")
         several.kind = .known(.poll)
         several.poll = Poll(
             options: [.init(text: "a", votes: 1), .init(text: "b")], multiple: true, voters: 1,

@@ -135,7 +135,8 @@ import Testing
         #expect(try shown() == "[2, 1] 3 [1]")
         let poll = RequestBody.NewPoll(options: ["a", "b"])
         try store.enqueue(.send(text: "?", replyTo: nil, mentions: [], sentAt: time(7), poll: poll), messageId(101), key: 4)
-        #expect(try store.rows().last?.message.kind == .poll && store.rows().last?.message.poll?.options.count == 2)
+        let unsent = try #require(try store.rows().last?.message)
+        #expect(unsent.kind == .poll && unsent.poll?.options.count == 2)
         try store.enqueue(.deleteForEveryone, messageId(2), key: 5)
         #expect(try shown() == nil)
     }

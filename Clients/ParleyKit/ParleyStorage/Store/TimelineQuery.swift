@@ -286,7 +286,7 @@ extension TimelineRow {
         case .setTapback(let kind): row.message.setTapback(kind, of: user)
         case .removeTapback: row.message.setTapback(nil, of: user)
         case .vote(let options): if let user { row.message.poll?.set(Poll.Vote(userId: user, options: options)) }
-        case .closePoll: if row.message.poll?.closedAt == nil { row.message.poll?.closedAt = change.at }
+        case .closePoll where message.poll?.closedAt == nil: row.message.poll?.closedAt = change.at
         case .pinMessage(let isPinned): row.message.setPin(isPinned, by: user, at: change.at)
         default: break
         }
