@@ -846,7 +846,7 @@ class History:
         kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
         if not kept:
             return
-        at_once, later = looks_at("'-infinity'"), looks_at("now() + interval '1 day'")
+        at_once, later = looks_at("timestamptz '-infinity'"), looks_at("now() + interval '1 day'")
         await self.sql(f"UPDATE store.lifetimes SET seconds = 1, {at_once} {where}")
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)
