@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 4), (self.expire, 2), (self.schedule, 4),
+            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -840,6 +840,8 @@ class History:
 
     async def expire(self, conversation: Conversation, _: User):
         """The time of all messages is over that were sent with a lifetime, or were read since."""
+        limited = [some for some in self.conversations if some.world.lifetime and self.owner in self.members(some)]
+        conversation = self.random.choice(limited or [conversation])
         where = f"WHERE conversation_id = '{conversation.id}'"
         kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
         if not kept:
