@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 4), (self.expire, 4), (self.schedule, 4),
+            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -500,10 +500,10 @@ class History:
         await self.keyed(actor, conversation, "DELETE", f"/messages/{id}?scope=everyone", None, None)
         conversation.early[id] = actor.name
 
-    async def read(self, conversation: Conversation, actor: User):
+    async def read(self, conversation: Conversation, actor: User, all_of_it: bool = False):
         world = conversation.world
-        what = self.random.choice(("delivered", "read", "read"))
-        seq = self.random.randrange(1, world.last_seq + 1)
+        what = "read" if all_of_it else self.random.choice(("delivered", "read", "read"))
+        seq = world.last_seq if all_of_it else self.random.randrange(1, world.last_seq + 1)
         old = {kind: world.horizon(actor.name, kind) for kind in ("delivered", "read", "shown")}
         new = dict(old)
         new["delivered"] = max(old["delivered"], seq)
@@ -873,13 +873,18 @@ class History:
 
     async def expire(self, conversation: Conversation, _: User):
         """The time of all messages is over that were sent with a lifetime, or were read since."""
-        world = conversation.world
-        over = {message.id: message for message in world.over()}
+        limited = [some for some in self.conversations if some.world.lifetime and self.owner in self.members(some)]
+        conversation = self.random.choice(limited or [conversation])
         where = f"WHERE conversation_id = '{conversation.id}'"
         kept = await self.sql(f"SELECT from_seq, seconds FROM store.lifetimes {where}")
         if not kept:
             return
-        at_once, later = looks_at("'-infinity'"), looks_at("now() + interval '1 day'")
+        for member in self.members(conversation):
+            if self.random.random() < 0.8:
+                await self.read(conversation, member, all_of_it=True)
+        world = conversation.world
+        over = {message.id: message for message in world.over()}
+        at_once, later = looks_at("timestamptz '-infinity'"), looks_at("now() + interval '1 day'")
         await self.sql(f"UPDATE store.lifetimes SET seconds = 1, {at_once} {where}")
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)
