@@ -1,4 +1,4 @@
-"""The application's backend, as Parley asks it about messages and members: a small HTTP server that answers as a test says."""
+"""The application's backend, as Parley asks it about messages and members: a server that answers as a test says."""
 
 import base64
 import hashlib

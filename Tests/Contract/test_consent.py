@@ -1,4 +1,4 @@
-"""The application decides whether somebody is brought into a conversation: at once, asked first, in vain, or not at all."""
+"""The application decides whether somebody is brought into a conversation: at once, asked first, or not."""
 
 from contextlib import contextmanager
 

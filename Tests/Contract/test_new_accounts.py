@@ -57,7 +57,8 @@ def test_so_many_people_are_brought_in_and_no_more(at, anna, crowd, sql):
     new = at(anna)
     made = open_group(new, *crowd[:2])
     assert made.status_code == 201
-    group, body = made.json()["id"], {"id": made.json()["id"], "kind": "group", "members": [crowd[0].name, crowd[1].name]}
+    group = made.json()["id"]
+    body = {"id": group, "kind": "group", "members": [crowd[0].name, crowd[1].name]}
     assert problem(open_group(new, *crowd[2:4])) == TOO_MANY, "two are more than one"
     assert add(new, group, crowd[2]).status_code == 200
     key = {"Idempotency-Key": new_id()}

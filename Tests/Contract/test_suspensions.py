@@ -98,7 +98,7 @@ def test_who_may_only_read_has_a_session_and_is_not_seen_to_write(suspend, lift,
         assert ben.post("/v1/messages:batch", {"messages": [item]}).json()["results"][0]["status"] == 201
 
 
-def test_whoever_is_unheard_reaches_nobody_new_and_sees_no_difference(system, suspend, lift, backend, new_person, anna, ben):
+def test_whoever_is_unheard_reaches_nobody_new_and_sees_no_difference(suspend, lift, backend, new_person, anna, ben):
     stranger, other = new_person("stranger"), new_person("other")
     group = anna.group(ben)
     with ben.socket() as session:

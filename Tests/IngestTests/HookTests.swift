@@ -428,7 +428,7 @@ private final class Line {
             ).write(to: &buffer, .poll)
             return buffer.array
         }
-        let question = try #require(HookQuestion(.sendPoll, command))
+        let question = try #require(MessageQuestion(.sendPoll, command))
         let head = #"{"kind":"message","conversationId":"\#(Self.conversation)","id":"\#(Self.message(0))""#
         #expect(json(question) == #"[\#(head),"text":"When?","options":["a","b"]}]"#)
         #expect(question.command(with: [0]) == command)

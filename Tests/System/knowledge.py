@@ -265,9 +265,9 @@ class World:
 
     def _message_created(self, fact: Fact):
         about = fact.about
+        kind = "poll" if about.get("poll") else "sealed" if about.get("isSealed") else "text"
         self.messages[about["id"]] = Message(
-            about["id"], fact.seq, fact.actor,
-            "poll" if about.get("poll") else "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
+            about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else kind,
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
             mentions_all=about.get("mentionsAll", False), poll=about.get("poll"),

@@ -1,4 +1,4 @@
-"""Strangers, whoever is blocked, whoever was removed, and a moderator, each through all that befalls them, in one running system."""
+"""Strangers, whoever is blocked or was removed, and a moderator, each through all that befalls them."""
 
 from client import eventually, new_id, token
 from test_presence import is_online, shows
@@ -45,7 +45,8 @@ async def test_two_strangers(asking, people):
     reply = await alice.sent(pair, "Hello, Bob")
     await screen.reach(pair, reply["seq"])
     await phone.say("read", conversationId=pair, seq=said["seq"])
-    await screen.next("status", where=lambda frame: frame["conversationId"] == pair and alice.name in frame.get("read", {}))
+    is_read = lambda frame: frame["conversationId"] == pair and alice.name in frame.get("read", {})  # noqa: E731
+    await screen.next("status", where=is_read)
     await shows(screen, alice)
     assert await listed(alice) == [pair] and await asked(alice) == []
     # They know each other now.
@@ -135,7 +136,8 @@ async def test_a_moderator(single, people):
     assert await listed(victim) == [] and await texts(alice, group) != []
     resolution = f"/v1/conversations/{group}/reports/{report['id']}/resolution"
     await done(moderator, "POST", resolution, {"action": "suspended"}, 200)
-    acts = [act for act in (await moderator.get("/v1/audit", limit=500))["acts"] if act["administratorId"] == moderator.name]
+    log = (await moderator.get("/v1/audit", limit=500))["acts"]
+    acts = [act for act in log if act["administratorId"] == moderator.name]
     calls = [act["call"] for act in acts]
     assert calls == ["deleteMessage", "suspendUser", "suspendUser", "resolveReport"], calls
     assert "Buy now" not in str(acts)

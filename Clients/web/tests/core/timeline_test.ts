@@ -133,7 +133,12 @@ Deno.test("a vote shows at once, the last one counts, and what others do leaves 
   await copy.apply(history(1, 4, 4), created(5, asked([1, 0, 2], 2)));
   const shown = async () => {
     const { poll } = (await copy.page()).rows.find(({ id }) => id === messageId(5))!.message;
-    return [...poll!.options.map(({ votes }) => votes), poll!.voters, poll!.vote?.options.join() ?? "-", !!poll!.closedAt];
+    return [
+      ...poll!.options.map(({ votes }) => votes),
+      poll!.voters,
+      poll!.vote?.options.join() ?? "-",
+      !!poll!.closedAt,
+    ];
   };
   expectEqual(await shown(), [1, 0, 2, 2, "-", false]);
   await copy.write({ kind: "vote", options: [0, 1] }, messageId(5));
