@@ -294,7 +294,8 @@ class Reader:
 
     @staticmethod
     def findable(known: Knowledge) -> list[dict]:
-        present = (some for some in reversed(known.visible()) if some.kind in ("text", "reply", "poll") and not some.deleted_at)
+        found = ("text", "reply", "poll")
+        present = (some for some in reversed(known.visible()) if some.kind in found and not some.deleted_at)
         return [known.message(some) for some in present]
 
     # Lists
