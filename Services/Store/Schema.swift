@@ -58,6 +58,7 @@ enum Schema {
                 Migration(39, "audit log", sql: PackageResources._0039_audit_log_sql),
                 Migration(40, "sealed messages", sql: PackageResources._0040_sealed_messages_sql),
                 Migration(41, "scheduled messages", sql: PackageResources._0041_scheduled_messages_sql),
+                Migration(42, "forwarded messages", sql: PackageResources._0042_forwarded_messages_sql),
             ], publishing: Publications.store)
     }
 }

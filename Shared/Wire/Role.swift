@@ -49,7 +49,8 @@ extension StoreRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach the store through `ingest` only.
     public var askers: Set<Role> {
         switch self {
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .write, .putSettings,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendForwarded, .write,
+            .putSettings,
             .revokeTokens,
             .endDevices, .suspendUser, .recordAct, .endAct,
             .importRecords, .dropImport, .putProfile,
@@ -61,7 +62,7 @@ extension StoreRequestKind: RequestKind {
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages, .mentions, .scheduled, .writtenMessages,
+            .pinnedMessages, .mentions, .scheduled, .writtenMessages, .forwardSource,
             .exportedConversations, .exportHead, .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]

@@ -25,6 +25,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case endAct = 19
     case sendSealed = 20
     case sendScheduled = 21
+    case sendForwarded = 23
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -54,7 +55,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case mentions = 101
     case scheduled = 102
 
-    // A query of ingest.
+    // Queries of ingest.
+    case forwardSource = 98
     case writtenMessages = 104
 
     // Queries of administrators. The response is client JSON.
@@ -133,8 +135,8 @@ public struct CreateConversation: WireCodable, Hashable {
     }
 }
 
-/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole` and
-/// `sendSealed`: the same, with more of each message (`NewMessage.Parts`).
+/// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole`,
+/// `sendSealed` and `sendForwarded`: the same, with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -173,7 +175,8 @@ public struct SendMessages {
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
 /// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · in
-/// `sendWhole` and `sendSealed`: extra length 4, JSON object (empty: none) · in `sendSealed`: 1 if it is sealed 1.
+/// `sendWhole` and `sendSealed`: extra length 4, JSON object (empty: none) · in `sendSealed`: 1 if it is sealed 1 · in
+/// `sendForwarded`, beside attachments: `Forward`.
 public struct NewMessage {
     /// What a request has of each message.
     public enum Parts: Sendable {
@@ -181,6 +184,7 @@ public struct NewMessage {
         case attachments
         case whole
         case sealed
+        case forwarded
 
         /// Nil: of a kind that sends no messages.
         public init?(_ kind: StoreRequestKind) {
@@ -189,6 +193,7 @@ public struct NewMessage {
             case .sendWithAttachments: self = .attachments
             case .sendWhole: self = .whole
             case .sendSealed: self = .sealed
+            case .sendForwarded: self = .forwarded
             default: return nil
             }
         }
@@ -204,11 +209,14 @@ public struct NewMessage {
     /// The application's own JSON object; empty for none.
     public var extra: UnsafeRawBufferPointer
     public var isSealed: Bool
+    /// What it is made of, if it is forwarded.
+    public var forward: Forward?
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
-        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false
+        extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
+        forward: Forward? = nil
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -218,6 +226,7 @@ public struct NewMessage {
         self.attachments = attachments
         self.extra = extra
         self.isSealed = isSealed
+        self.forward = forward
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -229,6 +238,7 @@ public struct NewMessage {
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
         extra = parts == .whole || parts == .sealed ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         isSealed = parts == .sealed ? try reader.number(UInt8.self) == 1 : false
+        forward = parts == .forwarded ? try Forward(from: &reader) : nil
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -241,6 +251,7 @@ public struct NewMessage {
         if parts != .text { attachments.write(to: &buffer) }
         if parts == .whole || parts == .sealed { buffer.append(long: extra) }
         if parts == .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
+        if parts == .forwarded, let forward { forward.write(to: &buffer) }
     }
 }
 

@@ -56,9 +56,16 @@ class Message:
     is_over: bool = False
     """Deleted because its time was over."""
     mentions_all: bool = False
+    forwarded: dict | None = None
+    """Who wrote it, and when."""
 
     def mentions_user(self, user: str) -> bool:
         return self.sender != user and (self.mentions_all or user in self.mentions)
+
+    def forget(self, user: str):
+        self.mentions = [name for name in self.mentions if name != user]
+        if self.forwarded and self.forwarded["userId"] == user:
+            self.forwarded = None
 
 
 class World:
@@ -242,7 +249,7 @@ class World:
             "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
-            mentions_all=about.get("mentionsAll", False),
+            mentions_all=about.get("mentionsAll", False), forwarded=about.get("forwarded"),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -256,6 +263,7 @@ class World:
         message = self._touched(fact)
         message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
         message.is_over, message.mentions_all = fact.about.get("isOver", False), False
+        message.forwarded = None
 
     def _message_pinned(self, fact: Fact):
         self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
@@ -274,7 +282,7 @@ class World:
         message.change_seq = fact.seq
         if erased := fact.about.get("erasing"):
             message.tapbacks.pop(erased, None)
-            message.mentions = [name for name in message.mentions if name != erased]
+            message.forget(erased)
         return message
 
     def _receipt(self, fact: Fact):
@@ -349,7 +357,7 @@ class World:
         self.receipts.pop(user, None)
         for message in self.messages.values():
             message.tapbacks.pop(user, None)
-            message.mentions = [name for name in message.mentions if name != user]
+            message.forget(user)
 
     def horizon(self, user: str, what: str) -> int:
         return max((seq for kind, seq, _ in self.receipts.get(user, []) if kind == what), default=0)
@@ -423,7 +431,7 @@ class Knowledge:
             message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
-                message.is_over, message.mentions_all = now.is_over, False
+                message.is_over, message.mentions_all, message.forwarded = now.is_over, False, None
                 message.texts = message.texts[:1]  # which of the edits came before is not known any more
         return world
 
@@ -506,6 +514,7 @@ class Knowledge:
             | ({"mentionsAll": True} if message.mentions_all else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
+            | ({"forwarded": message.forwarded} if message.forwarded else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
             | ({"event": message.event} if message.event else {})
             | (

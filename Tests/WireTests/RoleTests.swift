@@ -29,6 +29,7 @@ import Wire
             endAct                ingest
             sendSealed            ingest
             sendScheduled                         store
+            sendForwarded         ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -55,6 +56,7 @@ import Wire
             joinRequests          ingest
             mentions              ingest
             scheduled             ingest
+            forwardSource         ingest
             writtenMessages       ingest
             suspension            ingest
             reports               ingest

@@ -8,6 +8,8 @@ import type {
   ConversationSettings,
   DeliveryStatus,
   Device,
+  Forward,
+  Forwarded,
   Invitation,
   InvitationPreview,
   JoinRequestPage,
@@ -248,6 +250,9 @@ export interface SendOptions {
    * key can read it. The text is then empty, and there is no `replyTo`: what it replies to is said inside.
    */
   sealed?: string;
+  /** A message that is sent on: its text is taken by the server. The text here, and who wrote it, are what is shown until then. */
+  forward?: Forward;
+  forwarded?: Forwarded;
   replyTo?: MessageId;
   mentions?: UserId[];
   /** Everybody, where the user may. */

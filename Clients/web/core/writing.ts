@@ -49,11 +49,11 @@ export class Writing {
   }
 
   private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
-    const { sealed, replyTo, mentions = [], files = [], extra } = options;
+    const { sealed, forward, forwarded, replyTo, mentions = [], files = [], extra } = options;
     const mentionsAll = options.mentionsAll || undefined;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    const sent = { text, sealed, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
+    const sent = { text, sealed, forward, forwarded, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
     await this.enqueue({ kind: "send", ...sent }, id, messageId);
     return messageId;
   }

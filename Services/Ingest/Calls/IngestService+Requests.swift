@@ -76,7 +76,9 @@ extension IngestService {
         if let hook = exchange.hook, case .store(let kind, let slot) = destination, let account = exchange.account {
             var command = ByteBuffer()
             fields(&command)
-            return ask(hook, kind, in: slot, command.array, of: account.user, exchange.trace, end)
+            if let question = HookQuestion(kind, command.array) {
+                return ask(hook, question, kind, in: slot, of: account.user, exchange.trace, end)
+            }
         }
         guard let act = exchange.act else { return send(to: destination, exchange.trace, fields, end) }
         var buffer = ByteBuffer()

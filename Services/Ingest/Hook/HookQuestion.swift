@@ -46,6 +46,8 @@ struct HookQuestion {
         if let parts = NewMessage.Parts(kind) {
             content = .messages(parts)
             count = Self.withMessages(of: command, parts) { $0.count }
+            // What cannot be forwarded is refused, unless it was before.
+            if parts == .forwarded, isRefusal { return nil }
         } else {
             guard kind == .write, Written(command) != nil else { return nil }
             content = .write
@@ -143,6 +145,12 @@ struct HookQuestion {
         var ids: [MessageID] = []
         forEachMessage(parts) { ids.append($1.id) }
         return ids
+    }
+
+    private var isRefusal: Bool {
+        var isRefusal = false
+        forEachMessage(.forwarded) { isRefusal = $1.forward?.problem != nil }
+        return isRefusal
     }
 
     private func forEachMessage(_ parts: NewMessage.Parts, _ body: (ConversationID, NewMessage) -> Void) {

@@ -17,12 +17,9 @@ extension IngestService {
 
     /// Asks the application about a command, and sends it to the store unless it is refused.
     func ask(
-        _ hook: MessageHook, _ kind: StoreRequestKind, in slot: Slot, _ command: [UInt8], of user: UserID,
+        _ hook: MessageHook, _ question: HookQuestion, _ kind: StoreRequestKind, in slot: Slot, of user: UserID,
         _ trace: TraceContext?, _ completion: @escaping Completion
     ) {
-        guard let question = HookQuestion(kind, command) else {
-            preconditionFailure("a call that the application is asked about sends messages or edits one")
-        }
         let failsOpen = hook.failsOpen
         do throws(Problem) {
             try hook.ask(question, of: user) { [self] verdict, turn in
@@ -36,8 +33,8 @@ extension IngestService {
                         completion: { completion($0.result) })
                 }
                 switch verdict {
-                case .allowed: send(command, finish)
-                case .failed where failsOpen: send(command, finish)
+                case .allowed: send(question.command, finish)
+                case .failed where failsOpen: send(question.command, finish)
                 case .failed: finish(.failure(.noAnswer))
                 case .refused(let refusals): refuse(refusals, of: question, in: slot, send, finish)
                 }

@@ -21,7 +21,7 @@ enum Run {
 }
 
 /// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
-/// message occurs twice, no reply comes with its parent, and one with attachments is alone.
+/// message occurs twice, no reply comes with its parent, and one with attachments or forwarded is alone.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
@@ -68,8 +68,8 @@ struct BatchPlan {
     private mutating func add(_ item: SendItem) {
         let key = MessageKey(conversation: item.conversation, message: item.message.id)
         let parent = item.message.replyTo.map { MessageKey(conversation: item.conversation, message: $0) }
-        // Attachments have a statement of their own, for one message.
-        let isAlone = !item.message.attachments.isEmpty
+        let isAlone = SendAttachmentsStatement.fits(item.message)
+        if let origin = item.message.forward?.origin { locks.insert(user: origin.userId) }
         if isAlone || idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
         idsInRun.insert(key)
         items.append(item)

@@ -231,6 +231,7 @@ extension MessageFields {
         mentions = created.isDeleted ? UnsafeRawBufferPointer(start: nil, count: 0) : item.message.mentions
         attachments = created.isDeleted || item.message.attachments.isEmpty ? nil : .sent(item.message.attachments)
         extra = created.isDeleted || item.message.extra.isEmpty ? nil : item.message.extra
+        origin = created.isDeleted ? nil : item.message.forward?.origin
         sentAt = item.message.sentAt
         createdAt = created.createdAt
         deletedAt = created.isDeleted ? created.createdAt : nil

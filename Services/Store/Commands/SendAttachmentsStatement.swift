@@ -5,7 +5,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message with attachments.
+/// Stores a run of one message with attachments, or of one that is forwarded.
 enum SendAttachmentsStatement {
     struct Input: NamedFields {
         let key: ConversationInput
@@ -19,11 +19,18 @@ enum SendAttachmentsStatement {
         let attachments: Parameter<String?>
         let extra: Parameter<UnsafeRawBufferPointer?>
         let isSealed: Parameter<Bool>
+        let forwardOf: Parameter<String?>
+        let sourceVerdict: Parameter<SendVerdict?>
+        let forwardedBy: Parameter<UserID?>
+        let forwardedBySlot: Parameter<Slot?>
+        let forwardedAt: Parameter<Timestamp?>
         let answersAttachments: Parameter<Bool>
     }
 
     static let statement = PreparedStatement<Input, SendStatement.Columns>(
         "send_attachments", PackageResources.send_attachments_sql, .store)
+
+    static func fits(_ message: NewMessage) -> Bool { !message.attachments.isEmpty || message.forward != nil }
 
     static func add(to batch: inout Batch, _ item: SendItem, answersAttachments: Bool) {
         let message = item.message
@@ -39,7 +46,27 @@ enum SendAttachmentsStatement {
             parameters.set(input.attachments, to: message.attachments.json)
             parameters.set(input.extra, to: message.extra.isEmpty ? nil : message.extra)
             parameters.set(input.isSealed, to: message.isSealed)
+            let forward = message.forward
+            parameters.set(input.forwardOf, to: forward?.named)
+            parameters.set(input.sourceVerdict, to: forward?.problem.map(SendVerdict.init))
+            parameters.set(input.forwardedBy, to: forward?.origin?.userId)
+            parameters.set(input.forwardedBySlot, to: forward?.origin?.userId.slot)
+            parameters.set(input.forwardedAt, to: forward?.origin?.sentAt)
             parameters.set(input.answersAttachments, to: answersAttachments)
+        }
+    }
+}
+
+extension Forward {
+    /// What its sender named, in one form.
+    fileprivate var named: String { "\(source.head.conversation)/\(source.message)/\(showsOrigin)" }
+}
+
+extension SendVerdict {
+    fileprivate init(_ problem: Forward.Problem) {
+        switch problem {
+        case .notFound: self = .sourceIsMissing
+        case .notForwardable: self = .notForwardable
         }
     }
 }

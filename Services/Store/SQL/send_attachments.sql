@@ -1,5 +1,8 @@
--- Stores a run of one message with attachments. It finds what send_messages finds, under the same locks, and returns a row of
--- the same columns. Statements of their own keep attachments out of the path of all other messages.
+-- Stores a run of one message with attachments, or of one that is forwarded. It finds what send_messages finds, under the same locks,
+-- and returns a row of the same columns. A statement of their own keeps both out of the path of all other messages.
+--
+-- A repetition of what was forwarded is known by what it names, whatever became of that: it comes even where there is nothing to
+-- forward any more, with the verdict on that.
 --
 -- :slot                smallint
 -- :conversation        uuid
@@ -13,6 +16,11 @@
 -- :attachments         text        JSON array; NULL: not every file is there, which is no matter for a repetition
 -- :extra               text        JSON object, or NULL
 -- :is_sealed           boolean
+-- :forward_of          text        what a forwarded message names, or NULL
+-- :source_verdict      smallint    SendVerdict, if that cannot be forwarded, or NULL
+-- :forwarded_by        text        who wrote it, or NULL
+-- :forwarded_by_slot   smallint    as well
+-- :forwarded_at        timestamptz as well
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
 -- > conversations  bigint[]
@@ -52,15 +60,20 @@ judged AS MATERIALIZED (
             WHEN left(:mentions, 1) = {Mentions.everybody}
                 AND {may_mention_all} IS NOT TRUE
                 THEN {SendVerdict.mayNotMentionAll}
-            WHEN :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
+            WHEN :source_verdict IS NOT NULL THEN :source_verdict
+            -- A moment later it is known without the name.
+            WHEN EXISTS (
+                SELECT FROM store.erasures e WHERE e.user_slot = :forwarded_by_slot AND e.user_id = :forwarded_by)
+                THEN {SendVerdict.originIsErased}
+            WHEN :media <> '' AND :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
     FROM (
         SELECT
             {presence_of_sender} AS role,
             (SELECT CASE
-                WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
-                WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
+                WHEN k.sender_id <> :sender OR k.forward_of IS DISTINCT FROM {forward_digest} THEN {SendVerdict.idIsTaken}
+                WHEN :forward_of IS NULL AND k.edited_at IS NULL AND k.deleted_at IS NULL
                     AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra,
                             k.kind = {MessageKind.sealed})
                         IS DISTINCT FROM (:text, :parent, :mentions, :media, :extra, :is_sealed)
@@ -74,18 +87,19 @@ judged AS MATERIALIZED (
 ),
 {advance_by_one},
 inserted AS (
-    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at)
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at, forwarded_by, forwarded_at, forward_of)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
         CASE WHEN :is_sealed THEN {MessageKind.sealed} WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
         CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
-        CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
+        CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END,
+        CASE WHEN NOT is_deleted THEN :forwarded_by END, :forwarded_at, {forward_digest}
     FROM advanced, judged
 ),
 -- What was deleted before it came carries nothing.
 released AS (
     INSERT INTO store.media_releases (slot, conversation_id, message_id, sender_id, media)
-    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted
+    SELECT :slot, :conversation, :id, :sender, :media FROM advanced, judged WHERE is_deleted AND :media <> ''
     ON CONFLICT DO NOTHING
 )
 SELECT {result_of_one},

@@ -57,6 +57,7 @@ public struct Problem: Error, Hashable, Sendable {
         case mediaNotReady = 13
         case suspended = 14
         case refusedByApplication = 15
+        case notForwardable = 17
 
         public var name: StaticString {
             switch self {
@@ -75,6 +76,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .mediaNotReady: "mediaNotReady"
             case .suspended: "suspended"
             case .refusedByApplication: "refusedByApplication"
+            case .notForwardable: "notForwardable"
             }
         }
 
@@ -95,6 +97,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .mediaNotReady: "A file that is not ready to be sent"
             case .suspended: "Suspended by an administrator"
             case .refusedByApplication: "Refused by the application"
+            case .notForwardable: "The message cannot be forwarded"
             }
         }
 
@@ -106,7 +109,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .notFound: 404
             case .conflict, .mediaNotReady: 409
             case .tooLarge: 413
-            case .notReplyable: 422
+            case .notReplyable, .notForwardable: 422
             case .rateLimited: 429
             case .overloaded, .unavailable, .skipped: 503
             }

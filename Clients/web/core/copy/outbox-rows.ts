@@ -293,7 +293,7 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
   const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined };
-  const gone = { sealed: undefined, attachments: undefined, extra: undefined, pinned: undefined };
+  const gone = { sealed: undefined, forwarded: undefined, attachments: undefined, extra: undefined, pinned: undefined };
   return { ...message, ...deleted, ...nothing, ...gone };
 }
 

@@ -155,12 +155,13 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { sealed, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const { sealed, forwarded, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const [text, kind] = [write.text || null, sealed ? "sealed" : replyTo ? "reply" : "text"];
   return {
     ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text, sealed },
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
     ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, attachments: files?.map(unsentAttachment), extra },
+    forwarded,
   };
 }
 

@@ -19,8 +19,11 @@
 -- > pinned_by   text           of use where it is
 -- > pinned_at   timestamptz    as well
 -- > is_expired  boolean        it was deleted because its time was over; or NULL
+-- > forwarded_bytext           or NULL
+-- > forwarded_attimestamptz    or NULL
 m.seq, m.id, m.changed_seq, m.sender_id, m.kind, m.body, array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at,
     m.edited_at, m.deleted_at, m.reply_to, m.reply_seq,
     -- A store of before these columns deletes a message without them.
     CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments, CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra,
-    m.pinned_seq, m.pinned_by, m.pinned_at, m.is_expired
+    m.pinned_seq, m.pinned_by, m.pinned_at, m.is_expired,
+    CASE WHEN m.deleted_at IS NULL THEN m.forwarded_by END AS forwarded_by, m.forwarded_at
