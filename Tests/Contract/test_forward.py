@@ -37,7 +37,7 @@ def test_it_is_a_message_of_ones_own_with_the_name_of_who_wrote_it_or_without(an
     assert (shown["senderId"], shown["kind"], shown["text"]) == (ben.name, "text", sent["text"])
     assert (shown["mentions"], "extra" in shown, shown["forwarded"]) == ([], False, origin)
     path = f"/v1/conversations/{target}"
-    change = next(change for change in feed(carla, target) if change["message"]["id"] == shown["id"])
+    change = next(change for change in feed(carla, target) if change.get("message", {}).get("id") == shown["id"])
     for seen in (
         carla.get(f"{path}/messages/{shown['id']}").json(),
         carla.get(f"{path}/messages").json()["messages"][-1],
@@ -124,6 +124,7 @@ def test_what_cannot_be_forwarded_says_so(anna, ben, groups):
     before = anna.send(source, "stays")
     assert anna.http.put(f"/v1/conversations/{source}/lifetime", json={"seconds": 3600}).status_code in (200, 204)
     fleeting = anna.send(source, "goes")
+    assert ben.http.patch(f"/v1/conversations/{source}", json={"title": "Sunday"}).status_code == 200
     event = next(m for m in ben.get(f"/v1/conversations/{source}/messages").json()["messages"] if m["kind"] == "system")
     for message in (sealed, deleted, fleeting, event):
         refused(forward(ben, message["id"], source, target), 422, "notForwardable", "forward.messageId")

@@ -43,7 +43,7 @@ enum SendAttachmentsStatement {
             parameters.set(input.parent, to: message.replyTo)
             parameters.set(input.mentions, to: message.mentions.isEmpty ? nil : message.mentions)
             parameters.set(input.media, to: message.attachments.ids.map(\.description).joined(separator: ","))
-            parameters.set(input.attachments, to: message.attachments.json)
+            parameters.set(input.attachments, to: message.attachments.isEmpty ? nil : message.attachments.json)
             parameters.set(input.extra, to: message.extra.isEmpty ? nil : message.extra)
             parameters.set(input.isSealed, to: message.isSealed)
             let forward = message.forward
