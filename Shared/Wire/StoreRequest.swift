@@ -26,6 +26,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendSealed = 20
     case sendScheduled = 21
     case sendPoll = 22
+    case sendForwarded = 23
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -56,7 +57,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case scheduled = 102
     case votes = 103
 
-    // A query of ingest.
+    // Queries of ingest.
+    case forwardSource = 98
     case writtenMessages = 104
 
     // Queries of administrators. The response is client JSON.
@@ -142,7 +144,7 @@ public struct CreateConversation: WireCodable, Hashable {
 }
 
 /// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole`,
-/// `sendSealed` and `sendPoll`: the same, with more of each message (`NewMessage.Parts`).
+/// `sendSealed`, `sendPoll` and `sendForwarded`: the same, with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -181,8 +183,8 @@ public struct SendMessages {
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
 /// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · but
-/// in `sendWithAttachments`: extra length 4, JSON object (empty: none) · in `sendSealed` and `sendPoll`: 1 if it is sealed 1 · in
-/// `sendPoll`: `NewPoll`, or 1 byte of 0 for none.
+/// in `sendWithAttachments`: extra length 4, JSON object (empty: none) · but in `sendWhole`: 1 if it is sealed 1 · but in `sendSealed`:
+/// `NewPoll`, or 1 byte of 0 for none · in `sendForwarded`: `Forward`.
 public struct NewMessage {
     /// What a request has of each message.
     public enum Parts: Int, Comparable, Sendable {
@@ -191,6 +193,7 @@ public struct NewMessage {
         case whole
         case sealed
         case poll
+        case forwarded
 
         /// Each has all that those before it have.
         public static func < (one: Parts, other: Parts) -> Bool { one.rawValue < other.rawValue }
@@ -203,6 +206,7 @@ public struct NewMessage {
             case .sendWhole: self = .whole
             case .sendSealed: self = .sealed
             case .sendPoll: self = .poll
+            case .sendForwarded: self = .forwarded
             default: return nil
             }
         }
@@ -219,12 +223,14 @@ public struct NewMessage {
     public var extra: UnsafeRawBufferPointer
     public var isSealed: Bool
     public var poll: NewPoll?
+    /// What it is made of, if it is forwarded.
+    public var forward: Forward?
 
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
         extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
-        poll: NewPoll? = nil
+        poll: NewPoll? = nil, forward: Forward? = nil
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -235,6 +241,7 @@ public struct NewMessage {
         self.extra = extra
         self.isSealed = isSealed
         self.poll = poll
+        self.forward = forward
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -246,7 +253,8 @@ public struct NewMessage {
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
         extra = parts >= .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         isSealed = parts >= .sealed ? try reader.number(UInt8.self) == 1 : false
-        poll = parts == .poll ? try NewPoll.optional(from: &reader) : nil
+        poll = parts >= .poll ? try NewPoll.optional(from: &reader) : nil
+        forward = parts == .forwarded ? try Forward(from: &reader) : nil
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -259,31 +267,8 @@ public struct NewMessage {
         if parts != .text { attachments.write(to: &buffer) }
         if parts >= .whole { buffer.append(long: extra) }
         if parts >= .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
-        if parts == .poll { NewPoll.write(poll, to: &buffer) }
-    }
-}
-
-/// What makes a message a poll.
-///
-/// Layout: count of options 1 · 1 if one may choose several 1 · count × (length 2, UTF-8).
-public struct NewPoll: Hashable, Sendable {
-    public var options: [String]
-    public var isMultiple: Bool
-
-    public init(options: [String], isMultiple: Bool) {
-        self.options = options
-        self.isMultiple = isMultiple
-    }
-
-    static func optional(from reader: inout ByteReader) throws(WireError) -> NewPoll? {
-        let count: UInt8 = try reader.number()
-        guard count > 0 else { return nil }
-        let isMultiple = try reader.number(UInt8.self) == 1
-        var options: [String] = []
-        for _ in 0..<count {
-            options.append(String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self))
-        }
-        return NewPoll(options: options, isMultiple: isMultiple)
+        if parts >= .poll { NewPoll.write(poll, to: &buffer) }
+        if parts == .forwarded, let forward { forward.write(to: &buffer) }
     }
 
     /// Writes it, or that there is none.

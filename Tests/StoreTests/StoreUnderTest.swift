@@ -368,6 +368,35 @@ final class StoreUnderTest {
         }
     }
 
+    /// As ingest does: what the store of the source says of it goes to that of the conversation.
+    func forward(
+        _ message: MessageID, of source: ConversationID, as id: MessageID = MessageID(.random), from sender: String,
+        to conversation: ConversationID, origin: Bool
+    ) async -> Reply? {
+        let query = MessageQuery(ConversationQuery(source, reader: UserID(sender)!), message: message)
+        let found = await ask(.forwardSource, in: source.slot) { query.write(to: &$0) }
+        let raw = await ask(.sendForwarded, in: conversation.slot) { buffer in
+            (found?.payload ?? []).withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes), forward = Forward(of: query, showsOrigin: origin)
+                var text = UnsafeRawBufferPointer(start: nil, count: 0)
+                switch try? ForwardSource(from: &reader) {
+                case .problem(let problem): forward.problem = problem
+                case .found(let author, let body): (forward.origin, text) = (origin ? author : nil, body)
+                case nil: Issue.record("no store says what can be forwarded")
+                }
+                SendMessages.writeHead(conversation, UserID(sender)!, count: 1, to: &buffer)
+                NewMessage(
+                    id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: .init(start: nil, count: 0),
+                    text: text, forward: forward
+                ).write(to: &buffer, .forwarded)
+            }
+        }
+        return (raw?.payload ?? []).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return (try? SendResponse.next(from: &reader)).map { Self.reply($0.status, Array($0.body)) }
+        }
+    }
+
     private static func write(_ draft: Draft, to buffer: inout ByteBuffer) {
         Array(draft.text.utf8).withUnsafeBytes { text in
             Array(draft.mentions.utf8).withUnsafeBytes { mentions in

@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a message.
 public enum MessageAction: CaseIterable, Hashable, Sendable {
-    case reply, edit, copy, tapback, vote, closePoll, pin, unpin, deleteForMe, deleteForEveryone, report
+    case reply, forward, edit, copy, tapback, vote, closePoll, pin, unpin, deleteForMe, deleteForEveryone, report
     /// Sends a message again that the server refused, or gives it up.
     case retry, discard
 }
@@ -23,11 +23,15 @@ public enum ActionRefusal: Hashable, Sendable {
     case mayNotWrite(Open<PermittedRoles>)
     /// Messages with files cannot be replied to here.
     case withFiles
+    /// Messages with files cannot be forwarded.
+    case carriesFiles
     /// The application alone can open it, and write it anew.
     case sealed
     /// Its options were chosen for its question.
     case poll
     case noPoll, pollClosed
+    /// It shows that somebody else wrote it.
+    case forwarded
     /// It is pinned already, or is not.
     case pinned(Bool)
     /// There is nothing to send again or to give up.
@@ -44,10 +48,12 @@ public enum ActionRefusal: Hashable, Sendable {
         case .formerMember: "You are not in this conversation any more."
         case .mayNotWrite(let roles): "Only \(roles == .admins ? "admins" : "owners") can write here."
         case .withFiles: "Messages with files cannot be replied to here."
+        case .carriesFiles: "Messages with files cannot be forwarded."
         case .sealed: "That is not possible with an encrypted message."
         case .poll: "A poll stays as it is."
         case .noPoll: "The message is no poll."
         case .pollClosed: "The poll is closed."
+        case .forwarded: "What others wrote cannot be edited."
         case .pinned(let isPinned): isPinned ? "The message is pinned." : "The message is not pinned."
         case .notFailed: "The message did not fail."
         }
@@ -100,6 +106,7 @@ public struct MessageActions: Sendable {
             return message.senderId == viewer ? .ownMessage : message.deletedForEveryone ? .deleted : nil
         }
         // What the server does not have is the user's alone.
+        if action == .forward { return forwardRefusal }
         if !isMember, !isFailed { return .formerMember }
         switch action {
         case .reply: return replyRefusal
@@ -113,7 +120,7 @@ public struct MessageActions: Sendable {
         case .deleteForEveryone:
             if message.deletedForEveryone { return .deleted }
             return message.senderId != viewer ? .anotherSender : isFailed ? .notSent : nil
-        case .copy, .retry, .discard, .report: return nil
+        case .forward, .copy, .retry, .discard, .report: return nil
         }
     }
 
@@ -129,6 +136,7 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         if message.kind == .sealed { return .sealed }
         if message.kind == .poll { return .poll }
+        if message.forwarded != nil { return .forwarded }
         if !isStored { return nil }
         return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
     }
@@ -137,6 +145,15 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         guard let poll = message.poll else { return .noPoll }
         return !isStored ? .notSent : poll.closedAt != nil ? .pollClosed : nil
+    }
+
+    /// Whoever sees it, in this conversation or not any more.
+    private var forwardRefusal: ActionRefusal? {
+        if message.deletedForEveryone { return .deleted }
+        if message.kind == .sealed { return .sealed }
+        if message.kind == .poll { return .poll }
+        if message.attachments != nil { return .carriesFiles }
+        return isStored ? nil : .notSent
     }
 
     private var pinRefusal: ActionRefusal? {

@@ -8,6 +8,8 @@ import type {
   ConversationSettings,
   DeliveryStatus,
   Device,
+  Forward,
+  Forwarded,
   Invitation,
   InvitationPreview,
   JoinRequestPage,
@@ -253,6 +255,9 @@ export interface SendOptions {
   sealed?: string;
   /** Makes it a poll, of which the text is the question: two to twelve options of one line. It replies to nothing. */
   poll?: NewPoll;
+  /** A message that is sent on: its text is taken by the server. The text here, and who wrote it, are what is shown until then. */
+  forward?: Forward;
+  forwarded?: Forwarded;
   replyTo?: MessageId;
   mentions?: UserId[];
   /** Everybody, where the user may. */

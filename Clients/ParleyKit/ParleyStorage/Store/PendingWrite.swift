@@ -6,6 +6,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case send(
         text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil,
         mentionsAll: Bool? = nil, isSealed: Bool? = nil, poll: RequestBody.NewPoll? = nil)
+    /// Sends what another message says. The text and who wrote it are those of the copy on the device, for display.
+    case forward(RequestBody.Forward, text: String?, forwarded: Forwarded?, sentAt: Timestamp)
     case edit(text: String, isSealed: Bool? = nil)
     case deleteForMe
     case deleteForEveryone
@@ -48,7 +50,7 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     /// Its name in the database, by which statements find it.
     package var kind: String {
         switch self {
-        case .send: "send"
+        case .send, .forward: "send"
         case .edit: "edit"
         case .deleteForMe, .deleteForEveryone: "delete"
         case .setTapback, .removeTapback: "tapback"

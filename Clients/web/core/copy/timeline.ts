@@ -155,7 +155,7 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { sealed, poll, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const { sealed, poll, forwarded, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const options = poll?.options.map((text) => ({ text, votes: 0 }));
   const asked = options && { poll: { options, multiple: !!poll!.multiple, voters: 0 } };
   const [text, kind] = [write.text || null, poll ? "poll" : sealed ? "sealed" : replyTo ? "reply" : "text"];
@@ -164,6 +164,7 @@ export function unsentMessage({ messageId, write, at }: OutboxRow, conversationI
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
     ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, attachments: files?.map(unsentAttachment), extra },
     ...asked,
+    forwarded,
   };
 }
 
