@@ -416,8 +416,9 @@ class History:
         sees = self.seen(conversation, actor)
         message = self.some_message(
             conversation,
-            lambda message: message.sender == actor.name and not message.deleted_at and not message.forwarded
-            and sees(message),
+            lambda message: (
+                message.sender == actor.name and not message.deleted_at and not message.forwarded and sees(message)
+            ),
         )
         if not message:
             return
