@@ -344,7 +344,8 @@ extension ChatScreen {
             return []
         }
         forwarding = Forwarding(message: row.id, source: talk.id, showsOrigin: showingOrigin)
-        notice = "Choose where it goes\(showingOrigin ? "" : ", without the name of who wrote it"): Enter sends it, Esc does not."
+        notice =
+            "Choose where it goes\(showingOrigin ? "" : ", without the name of who wrote it"): Enter sends it, Esc does not."
         focus = .list
         return []
     }

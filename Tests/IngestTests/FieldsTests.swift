@@ -61,15 +61,20 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
     @Test("what is forwarded is named, without a name to show unless that is said, and stands alone")
     func forward() throws {
         func read(_ fields: String) throws -> ForwardFields? {
-            let body = Array(#"{"id":"\#(id)","forward":{"conversationId":"\#(other)","messageId":"\#(id)"\#(fields)}"#.utf8)
+            let body = Array(
+                #"{"id":"\#(id)","forward":{"conversationId":"\#(other)","messageId":"\#(id)"\#(fields)}"#.utf8)
             return try body.withUnsafeBytes { try MessageFields($0, limits: ClientLimits(), now: now).forward }
         }
-        for (said, shows) in [(",\"origin\":true", true), (",\"origin\":false", false), (",\"origin\":null", false), ("", false)] {
+        for (said, shows) in [
+            (",\"origin\":true", true), (",\"origin\":false", false), (",\"origin\":null", false), ("", false),
+        ] {
             let forward = try #require(try read(said + "}"))
             #expect(forward.conversation.description == other && forward.message.description == id)
             #expect(forward.showsOrigin == shows)
         }
-        for field in [#""text":"x""#, #""sealed":"c2VhbA==""#, #""extra":{}"#, #""mentionsAll":true"#, #""replyTo":"\#(id)""#] {
+        for field in [
+            #""text":"x""#, #""sealed":"c2VhbA==""#, #""extra":{}"#, #""mentionsAll":true"#, #""replyTo":"\#(id)""#,
+        ] {
             #expect(throws: Problem.self) { try read("},\(field)") }
         }
     }

@@ -436,7 +436,9 @@ import Testing
         #expect(device.deeds() == [.show(messageId(9))])
     }
 
-    @Test("f forwards to the conversation that is chosen next, F without the name; a forwarded message says from whom it is")
+    @Test(
+        "f forwards to the conversation that is chosen next, F without the name; a forwarded message says from whom it is"
+    )
     func forwarding() {
         var forwarded = row(2, by: anna)
         forwarded.message.forwarded = Forwarded(userId: ben, sentAt: forwarded.message.sentAt)

@@ -541,8 +541,10 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
 
     @Test("a forwarded message and its source have their golden bytes")
     func forwarded() throws {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0), origin = Forwarded(userId: bob, sentAt: Timestamp(milliseconds: 2))
-        var forward = Forward(of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message), showsOrigin: true)
+        let none = UnsafeRawBufferPointer(start: nil, count: 0),
+            origin = Forwarded(userId: bob, sentAt: Timestamp(milliseconds: 2))
+        var forward = Forward(
+            of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message), showsOrigin: true)
         func reread(_ forward: Forward) throws -> Forward? {
             let bytes = written { buffer in
                 SendMessages.writeHead(conversation, alice, count: 1, to: &buffer)
@@ -563,7 +565,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             #expect(
                 hex(bytes).hasSuffix(
                     "00" + source
-                        + (forward.problem == nil ? "00" + "03626f62" + "0000000000000002" : "02" + "00" + String(repeating: "0", count: 16))))
+                        + (forward.problem == nil
+                            ? "00" + "03626f62" + "0000000000000002" : "02" + "00" + String(repeating: "0", count: 16)))
+            )
             return try read(bytes)
         }
         forward.origin = origin
@@ -573,7 +577,9 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
 
         #expect(hex(written(ForwardSource.problem(.notFound).write)) == "01")
         Array("Hi".utf8).withUnsafeBytes { text in
-            #expect(hex(written(ForwardSource.found(origin, text: text).write)) == "00" + "03626f62" + "0000000000000002" + "00000002" + "4869")
+            #expect(
+                hex(written(ForwardSource.found(origin, text: text).write)) == "00" + "03626f62" + "0000000000000002"
+                    + "00000002" + "4869")
         }
     }
 

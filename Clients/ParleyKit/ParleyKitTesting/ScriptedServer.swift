@@ -427,7 +427,9 @@ extension ScriptedServer {
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
         if case .send = row.write { return send(row, in: id, by: user) }
-        if case .forward(let source, _, _, let sentAt) = row.write { return forward(source, sentAt, row, in: id, by: user) }
+        if case .forward(let source, _, _, let sentAt) = row.write {
+            return forward(source, sentAt, row, in: id, by: user)
+        }
         switch row.write {
         case .removeFromList where !isMember(user, id):
             accounts[user, default: Account()].removed.insert(id)

@@ -283,7 +283,8 @@ extension Reader {
                 SendMessages.writeHead(conversation, alice, count: 1, to: &buffer)
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
                 var forward = Forward(
-                    of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message), showsOrigin: true)
+                    of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message),
+                    showsOrigin: true)
                 forward.origin = Forwarded(userId: bob, sentAt: someTime)
                 NewMessage(id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, forward: forward)
                     .write(to: &buffer, .forwarded)

@@ -159,7 +159,11 @@ import Testing
         let row = try #require(try store.outbox().first)
         let body = try #require(OutboxCall.single(row).form.body)
         let sent = try JSONDecoder().decode(RequestBody.NewMessage.self, from: body)
-        #expect(sent == .init(id: messageId(101), text: nil, forward: .init(conversationId: talk, messageId: messageId(2), origin: true), sentAt: time(7)))
+        #expect(
+            sent
+                == .init(
+                    id: messageId(101), text: nil,
+                    forward: .init(conversationId: talk, messageId: messageId(2), origin: true), sentAt: time(7)))
         var stored = message(11, by: anna)
         (stored.id, stored.text, stored.forwarded) = (messageId(101), "edited since", origin)
         try store.complete(row, with: .message(stored))
