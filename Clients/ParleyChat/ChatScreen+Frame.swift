@@ -101,7 +101,8 @@ extension ChatScreen {
         guard let row = talk?.selectedRow else { return "" }
         let named: [(MessageAction, String)] = [
             (.retry, "r send again"), (.discard, "x give up"), (.reply, "r reply"), (.edit, "e edit"),
-            (.vote, "o vote"), (.closePoll, "O close"), (.tapback, "t tapback"), (.pin, "P pin"), (.unpin, "P take down"), (.deleteForMe, "d delete"),
+            (.vote, "o vote"), (.closePoll, "O close"), (.tapback, "t tapback"), (.pin, "P pin"),
+            (.unpin, "P take down"), (.deleteForMe, "d delete"),
             (.report, "\(Self.reportKey) report"),
         ]
         var keys = named.filter { refusal(of: $0.0, row) == nil }.map(\.1)

@@ -45,7 +45,9 @@ extension ChatScreen {
         guard let poll = talk?.selectedRow?.message.poll else { return line }
         for (place, option) in poll.options.enumerated() {
             let isChosen = poll.vote?.options.contains(place) ?? false
-            line.append("\(Self.key(ofOption: place)) \(HarmlessText.line(option.text, limit: 20))  ", isChosen ? .own.reversed : .plain)
+            line.append(
+                "\(Self.key(ofOption: place)) \(HarmlessText.line(option.text, limit: 20))  ",
+                isChosen ? .own.reversed : .plain)
         }
         return line
     }

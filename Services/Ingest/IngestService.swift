@@ -250,7 +250,8 @@ final class IngestService: HTTPHandler {
         case .putSettings: try putSettings(request, user, exchange)
         case .conversationSettings: settings(in: try route.conversation(), user, exchange)
         case .rename, .unlist, .putMember, .removeMember, .clearHistory, .putConversationSettings, .edit, .delete,
-            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote, .closePoll, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
+            .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote, .closePoll, .mute, .unmute, .pin, .unpin,
+            .archive, .unarchive,
             .markUnread,
             .unmarkUnread, .putDraft, .removeDraft, .schedule, .cancelScheduled, .acceptRequest, .declineRequest,
             .putPermissions, .putLifetime,

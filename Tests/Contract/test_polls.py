@@ -35,7 +35,9 @@ def test_members_vote_and_everybody_sees_who_chose_what(anna, ben, carla, group)
     shown = anna.get(path).json()
     assert (shown["kind"], shown["text"]) == ("poll", "Which day?")
     assert shown["poll"] == {
-        "options": [{"text": text, "votes": 0} for text in OPTIONS], "multiple": True, "voters": 0,
+        "options": [{"text": text, "votes": 0} for text in OPTIONS],
+        "multiple": True,
+        "voters": 0,
         "vote": {"userId": anna.name, "options": []},
     }
     voted = vote(ben, path, 2, 0)
@@ -56,7 +58,9 @@ def test_members_vote_and_everybody_sees_who_chose_what(anna, ben, carla, group)
     voters = [change["message"]["poll"].get("vote") for change in changes[1:]]
     assert [change["kind"] for change in changes[1:]] == ["message.created"] + ["poll.voted"] * 3
     assert voters == [
-        None, {"userId": ben.name, "options": []}, {"userId": carla.name, "options": [1]},
+        None,
+        {"userId": ben.name, "options": []},
+        {"userId": carla.name, "options": [1]},
         {"userId": ben.name, "options": []},
     ]
 
@@ -88,13 +92,15 @@ def test_who_is_not_to_vote_or_close_may_not(anna, ben, carla, stranger, group):
 
 def test_it_is_sent_alone_and_at_once(anna, group):
     poll = {"options": ["a", "b"]}
-    for fields in ({"sealed": "c2VhbGVk"}, {"text": "x", "replyTo": new_id()}, {"text": "x", "attachments": [{"id": new_id()}]}, {}):
+    files = [{"id": new_id()}]
+    for fields in ({"sealed": "c2VhbGVk"}, {"text": "x", "replyTo": new_id()}, {"text": "x", "attachments": files}, {}):
         refused = anna.post(f"/v1/conversations/{group}/messages", {"id": new_id(), "poll": poll} | fields)
         assert refused.status_code == 400, fields
     later = {"at": None, "text": "x", "poll": poll}
     scheduled = anna.http.put(f"/v1/conversations/{group}/scheduled/{new_id()}", json=later)
     assert scheduled.status_code == 400 and scheduled.json()["detail"].startswith("poll")
-    batch = {"messages": [{"conversationId": group, "id": new_id(), "text": "x"} | more for more in ({"poll": poll}, {})]}
+    items = ({"conversationId": group, "id": new_id(), "text": "x"} | more for more in ({"poll": poll}, {}))
+    batch = {"messages": list(items)}
     results = anna.post("/v1/messages:batch", batch).json()["results"]
     assert [result["message"]["kind"] for result in results] == ["poll", "text"]
 

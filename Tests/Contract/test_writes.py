@@ -111,7 +111,9 @@ def writes(group, message, member):
 
 
 WRITES = list(writes(UNKNOWN, "", ""))
-WITH_BODY = ["rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "vote", "schedule", "putSettings"]
+WITH_BODY = [
+    *("rename", "putMember", "putPermissions", "putLifetime", "edit", "setTapback", "vote", "schedule", "putSettings"),
+]
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -219,7 +221,7 @@ WRONG_BODIES = {
     ),
     "vote": (
         "options",
-        [{}, {"options": None}, {"options": [2]}, {"options": [-1]}, {"options": [0, 1]}, {"options": ["0"]}, {"options": 0}],
+        [{}, *({"options": options} for options in (None, [2], [-1], [0, 1], ["0"], 0))],
     ),
     "schedule": (
         "at",

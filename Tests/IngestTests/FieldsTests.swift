@@ -168,10 +168,13 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
                 Result { () throws(Problem) in try MessageFields(bytes, limits: ClientLimits(), now: now).poll }
             }.get()
         }
-        func options(_ texts: [String]) -> String { #"{"options":["# + texts.map { #""\#($0)""# }.joined(separator: ",") + "]}" }
+        func options(_ texts: [String]) -> String {
+            #"{"options":["# + texts.map { #""\#($0)""# }.joined(separator: ",") + "]}"
+        }
         let long = String(repeating: "é", count: 100), most = (1...12).map { "\($0)" }
         #expect(try poll(options([long, "b"])) == NewPoll(options: [long, "b"], isMultiple: false))
-        #expect(try poll(#"{"multiple":true,"options":["a","b"],"x":1}"#) == NewPoll(options: ["a", "b"], isMultiple: true))
+        #expect(
+            try poll(#"{"multiple":true,"options":["a","b"],"x":1}"#) == NewPoll(options: ["a", "b"], isMultiple: true))
         #expect(try poll(options(most))?.options == most)
         #expect(try poll("null") == nil)
         for (field, bad) in [
@@ -183,7 +186,8 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
             #expect("\(bad)") { try poll(bad) } throws: { ($0 as? Problem)?.detail.hasPrefix(field + ":") ?? false }
         }
         for (field, more) in [
-            ("text", ""), ("sealed", #","sealed":"AAAA""#), ("attachments", #","text":"x","attachments":[{"id":"\#(id)"}]"#),
+            ("text", ""), ("sealed", #","sealed":"AAAA""#),
+            ("attachments", #","text":"x","attachments":[{"id":"\#(id)"}]"#),
             ("replyTo", #","text":"x","replyTo":"\#(id)""#),
         ] {
             #expect("\(field)") { try poll(options(["a", "b"]), more) } throws: {
@@ -198,7 +202,10 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         }
         #expect(try vote(#"{"options":[2,0,2]}"#) == [0, 2])
         #expect(try vote(#"{"options":[]}"#) == [])
-        for bad in ["{}", #"{"options":null}"#, #"{"options":[12]}"#, #"{"options":[-1]}"#, #"{"options":[0.5]}"#, #"{"options":0}"#] {
+        for bad in [
+            "{}", #"{"options":null}"#, #"{"options":[12]}"#, #"{"options":[-1]}"#, #"{"options":[0.5]}"#,
+            #"{"options":0}"#,
+        ] {
             #expect(throws: Problem.self) { try vote(bad) }
         }
     }

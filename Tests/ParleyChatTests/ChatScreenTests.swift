@@ -396,7 +396,8 @@ import Testing
         #expect(device.shows("Only its sender can do that."))
         #expect(
             device.deeds() == [
-                .vote(messageId(2), [0, 1]), .vote(messageId(2), []), .closePoll(messageId(2)), .vote(messageId(1), [1]),
+                .vote(messageId(2), [0, 1]), .vote(messageId(2), []), .closePoll(messageId(2)),
+                .vote(messageId(1), [1]),
                 .vote(messageId(1), []),
             ])
         device.press(.escape)

@@ -134,7 +134,9 @@ struct Locked: CustomTestStringConvertible, Sendable {
 @Suite struct BatchStepTests {
     @Test("every command is merged with others or is a step, and no query is")
     func kinds() {
-        let merged: Set<StoreRequestKind> = [.sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .readMoved]
+        let merged: Set<StoreRequestKind> = [
+            .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .readMoved,
+        ]
         let commands = Set(StoreRequestKind.allCases.filter(\.isCommand))
         #expect(Set(BatchSteps.kinds.keys).union(merged) == commands)
         #expect(Set(BatchSteps.kinds.keys).isDisjoint(with: merged))

@@ -72,11 +72,13 @@ struct ErasureTests {
             let asked = StoreUnderTest.Draft(text: "when?", poll: NewPoll(options: ["now", "never"], isMultiple: true))
             _ = await store.send(asked, from: "alice", to: conversation)
             _ = await store.write(.vote(asked.id, PollOptions(bits: 0b10)), by: "carol", in: conversation)
-            let mine = StoreUnderTest.Draft(text: "mine", poll: NewPoll(options: ["secret", "other"], isMultiple: false))
+            let mine = StoreUnderTest.Draft(
+                text: "mine", poll: NewPoll(options: ["secret", "other"], isMultiple: false))
             _ = await store.send(mine, from: "bob", to: conversation)
             _ = await store.write(.vote(mine.id, PollOptions(bits: 1)), by: "alice", in: conversation)
             for action in [
-                Write.Action.vote(asked.id, PollOptions(bits: 0b11)), .edit(own.id, text: "second words"), .setTapback(own.id, "like"),
+                Write.Action.vote(asked.id, PollOptions(bits: 0b11)), .edit(own.id, text: "second words"),
+                .setTapback(own.id, "like"),
                 .setTapback(other.id, "love"), .hide(reply.id), .mark(.pinned(order: 1)),
                 .draft("third words", replyTo: own.id),
                 .schedule(.later(text: "later words")),
@@ -101,7 +103,8 @@ struct ErasureTests {
             #expect(try rows(of: "bob", in: store).count >= 13)
 
             let counts = try await erased(store)
-            #expect(counts["messages"] == 3 && counts["revisions"] == 1 && counts["tapbacks"] == 2 && counts["votes"] == 1)
+            #expect(
+                counts["messages"] == 3 && counts["revisions"] == 1 && counts["tapbacks"] == 2 && counts["votes"] == 1)
             #expect(counts["mentions"] == 1 && counts["memberships"] == 3 && counts["hidden"] == 1)
             #expect(counts["receipts"] == 1 && counts["outcomes"] == 9)
             #expect(try rows(of: "bob", in: store).isEmpty)

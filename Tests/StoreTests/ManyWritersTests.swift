@@ -224,7 +224,9 @@ struct ManyWritersTests {
             return write(Bool.random(using: &random) ? .schedule(scheduled) : .cancelScheduled(target), by: user)
         case 27: return command(.sendScheduled, in: conversation.slot, SendScheduled(of: user, in: conversation))
         case 28, 29, 30, 31:
-            guard Int.random(in: 0..<60, using: &random) > 0 else { return write(.closePoll(target), by: Self.users[0]) }
+            guard Int.random(in: 0..<60, using: &random) > 0 else {
+                return write(.closePoll(target), by: Self.users[0])
+            }
             let voter = (Self.users + Self.erased).randomElement(using: &random)!
             return write(.vote(target, PollOptions(bits: .random(in: 0..<8, using: &random))), by: voter)
         default: return message(MessageID(.random), by: Self.users[0], in: conversation)
@@ -260,7 +262,9 @@ struct ManyWritersTests {
         #expect(system.unanswered == [])
         #expect(system.answered > 1_300)
         for table in [
-            "revocations", "tapbacks", "votes", "polls WHERE closed_seq IS NOT NULL", "reports", "acts", "inbox WHERE is_removed", "conversations WHERE kind = 2",
+            "revocations", "tapbacks", "votes",
+            "polls WHERE closed_seq IS NOT NULL", "reports", "acts",
+            "inbox WHERE is_removed", "conversations WHERE kind = 2",
         ] {
             let rows = try system.database.query("SELECT FROM store.\(table)")
             #expect(!rows.isEmpty, "no \(table)")

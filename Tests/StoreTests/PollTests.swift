@@ -33,7 +33,9 @@ struct PollTests {
 
     /// `counts voters vote`, and `closed`.
     private func shown(_ poll: Any?) -> String {
-        guard let poll = poll as? [String: Any], let options = poll["options"] as? [[String: Any]] else { return "none" }
+        guard let poll = poll as? [String: Any], let options = poll["options"] as? [[String: Any]] else {
+            return "none"
+        }
         let vote = (poll["vote"] as? [String: Any]).map { "\($0["userId"]!):\($0["options"] as? [Int] ?? [])" }
         return "\(options.map { $0["votes"] as? Int ?? -1 }) \(poll["voters"] ?? -1) \(vote ?? "-")"
             + (poll["closedAt"] == nil ? "" : " closed")
@@ -63,7 +65,8 @@ struct PollTests {
             #expect(await store.sendAll(others, from: "alice", to: conversation).map(\.status) == [409, 409, 409])
             others[2].poll = NewPoll(options: ["Sat", "Sun"], isMultiple: false)
             #expect(await store.send(others[2], from: "alice", to: conversation).map(\.status) == [409])
-            #expect(await store.send(Draft(text: "yes", replyTo: one.id), from: "bob", to: conversation)[0].status == 201)
+            #expect(
+                await store.send(Draft(text: "yes", replyTo: one.id), from: "bob", to: conversation)[0].status == 201)
             #expect(await store.write(.edit(one.id, text: "x"), by: "alice", in: conversation)?.status == 409)
             #expect(await store.eventually { store.changes.count == 5 })
             let live = store.changes.map(\.json).joined()
@@ -87,11 +90,14 @@ struct PollTests {
             let key = UUIDBytes.random
             _ = await vote(store, "carol", 0, 1, 2, in: several, key: key)
             _ = await vote(store, "carol", 2, in: several)
-            #expect(shown(await vote(store, "carol", 0, 1, 2, in: several, key: key)?.field("poll")) == "[1, 1, 3] 3 carol:[2]")
+            #expect(
+                shown(await vote(store, "carol", 0, 1, 2, in: several, key: key)?.field("poll"))
+                    == "[1, 1, 3] 3 carol:[2]")
             #expect(await vote(store, "carol", 0, in: several, key: key)?.status == 200)
             let expected = [
                 "[0, 0, 1] 1 bob:[2]", "[1, 0, 0] 1 bob:[0]", "[2, 0, 0] 2 carol:[0]", "[1, 0, 0] 1 bob:[]",
-                "[1, 0, 1] 1 alice:[0, 2]", "[1, 1, 2] 2 bob:[1, 2]", "[2, 2, 3] 3 carol:[0, 1, 2]", "[1, 1, 3] 3 carol:[2]",
+                "[1, 0, 1] 1 alice:[0, 2]", "[1, 1, 2] 2 bob:[1, 2]", "[2, 2, 3] 3 carol:[0, 1, 2]",
+                "[1, 1, 3] 3 carol:[2]",
             ]
             #expect(await store.eventually { store.changes.count == 3 + expected.count })
             let live = try store.changes.dropFirst(3).map { change in
@@ -166,10 +172,15 @@ struct PollTests {
             #expect(later?.map { $0["kind"] as? String } == ["member.added", "poll.voted", "poll.closed"])
             #expect(later?.allSatisfy { $0["message"] == nil } == true)
             func votes(_ reader: String, _ option: Int?, after: String = "", limit: UInt16 = 10) async -> [String]? {
-                let message = MessageQuery(ConversationQuery(conversation, reader: UserID(reader)!), message: several.id)
+                let message = MessageQuery(
+                    ConversationQuery(conversation, reader: UserID(reader)!), message: several.id)
                 let query = VotesQuery(AfterUserQuery(message, after: after, limit: limit), option: option)
-                guard let page = await store.ask(.votes, in: conversation.slot, query), page.status == 200 else { return nil }
-                return (page.field("votes") as? [[String: Any]] ?? []).map { "\($0["userId"]!) \($0["options"] as? [Int] ?? [])" }
+                guard let page = await store.ask(.votes, in: conversation.slot, query), page.status == 200 else {
+                    return nil
+                }
+                return (page.field("votes") as? [[String: Any]] ?? []).map {
+                    "\($0["userId"]!) \($0["options"] as? [Int] ?? [])"
+                }
                     + [page.field("nextCursor") as? String].compactMap { $0 }
             }
             #expect(await votes("dave", nil) == nil)

@@ -342,7 +342,9 @@ final class StoreUnderTest {
         let haveFiles = drafts.contains { !$0.files.isEmpty }, haveExtra = drafts.contains { !$0.extra.isEmpty }
         let areSealed = drafts.contains(where: \.isSealed), havePolls = drafts.contains { $0.poll != nil }
         let kind: StoreRequestKind =
-            havePolls ? .sendPoll : areSealed ? .sendSealed : haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
+            havePolls
+            ? .sendPoll
+            : areSealed ? .sendSealed : haveExtra ? .sendWhole : haveFiles ? .sendWithAttachments : .sendMessages
         let raw = await ask(kind, in: conversation.slot) { buffer in
             SendMessages.writeHead(conversation, UserID(sender)!, count: drafts.count, to: &buffer)
             for draft in drafts {

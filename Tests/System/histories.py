@@ -189,7 +189,8 @@ class History:
     async def go_on(self, count: int):
         actions = [
             (self.send, 9), (self.open_file, 5), (self.reply, 7), (self.batch, 2), (self.edit, 5), (self.tap, 6),
-            (self.untap, 2), (self.vote, 6), (self.close_poll, 1), (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1),
+            (self.untap, 2), (self.vote, 6), (self.close_poll, 1),
+            (self.pin, 3), (self.unpin, 1), (self.hide, 3), (self.clear, 1),
             (self.delete, 3), (self.delete_early, 1), (self.read, 9),
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
@@ -391,7 +392,9 @@ class History:
         sees = self.seen(conversation, actor)
         message = self.some_message(
             conversation,
-            lambda message: message.sender == actor.name and not message.deleted_at and not message.poll and sees(message),
+            lambda message: (
+                message.sender == actor.name and not message.deleted_at and not message.poll and sees(message)
+            ),
         )
         if not message:
             return
@@ -423,7 +426,8 @@ class History:
     async def vote(self, conversation: Conversation, actor: User):
         sees = self.seen(conversation, actor)
         message = self.some_message(
-            conversation, lambda message: message.poll and not message.deleted_at and not message.closed and sees(message)
+            conversation,
+            lambda message: message.poll and not message.deleted_at and not message.closed and sees(message),
         )
         if not message:
             return
@@ -438,7 +442,8 @@ class History:
     async def close_poll(self, conversation: Conversation, actor: User):
         sees = self.seen(conversation, actor)
         message = self.some_message(
-            conversation, lambda message: message.poll and not message.deleted_at and not message.closed and sees(message)
+            conversation,
+            lambda message: message.poll and not message.deleted_at and not message.closed and sees(message),
         )
         if not message:
             return

@@ -246,7 +246,8 @@ class World:
         about = fact.about
         self.messages[about["id"]] = Message(
             about["id"], fact.seq, fact.actor,
-            "poll" if about.get("poll") else "sealed" if about.get("isSealed") else "reply" if about["replyTo"] else "text",
+            "poll" if about.get("poll") else "sealed" if about.get("isSealed")
+            else "reply" if about["replyTo"] else "text",
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
             mentions_all=about.get("mentionsAll", False), poll=about.get("poll"),

@@ -294,7 +294,9 @@ class Reader:
 
     @staticmethod
     def findable(known: Knowledge) -> list[dict]:
-        present = (some for some in reversed(known.visible()) if some.kind in ("text", "reply", "poll") and not some.deleted_at)
+        present = (
+            some for some in reversed(known.visible()) if some.kind in ("text", "reply", "poll") and not some.deleted_at
+        )
         return [known.message(some) for some in present]
 
     # Lists

@@ -478,7 +478,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
             for poll in [poll, nil] {
                 NewMessage(
-                    id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none, poll: poll
+                    id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
+                    poll: poll
                 ).write(to: &buffer, .poll)
             }
         }

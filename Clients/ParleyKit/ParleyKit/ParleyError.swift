@@ -32,7 +32,8 @@ public enum ParleyProblem: Sendable {
 /// conversation, as failed.
 public struct RefusedWrite: Sendable {
     public enum Action: Hashable, Sendable {
-        case edit, deleteForMe, deleteForEveryone, react, pinMessage, vote, closePoll, clearHistory, rename, addMember(UserID),
+        case edit, deleteForMe, deleteForEveryone, react, pinMessage, vote, closePoll, clearHistory, rename, addMember(
+            UserID),
             changeRole(UserID)
         case removeMember(UserID), changePermissions, changeLifetime, liftBan(UserID), createGroup, removeFromList,
             settings

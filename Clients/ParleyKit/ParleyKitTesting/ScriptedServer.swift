@@ -492,7 +492,9 @@ extension ScriptedServer {
     private mutating func send(
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
-        guard case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = row.write,
+        guard
+            case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = row
+                .write,
             let message = row.message
         else {
             preconditionFailure("a send names its message")
@@ -527,7 +529,8 @@ extension ScriptedServer {
         let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
         let stored = Message(
             id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user,
-            kind: poll != nil ? .poll : isSealed ? .sealed : parent == nil ? .text : .reply, text: text.isEmpty || isSealed ? nil : text,
+            kind: poll != nil ? .poll : isSealed ? .sealed : parent == nil ? .text : .reply,
+            text: text.isEmpty || isSealed ? nil : text,
             sealed: isSealed ? text : nil,
             poll: poll.map { Poll(options: $0.options.map { .init(text: $0) }, multiple: $0.multiple ?? false) },
             sentAt: sentAt, createdAt: now,
@@ -557,7 +560,9 @@ extension ScriptedServer {
         switch row.write {
         case .edit(let text, let isSealed):
             guard state.senderId == user else { return .failure(Problem(.forbidden, "not the sender")) }
-            guard state.kind != .poll, (state.kind == .sealed) == (isSealed == true) else { return .failure(Problem(.conflict, "sealed")) }
+            guard state.kind != .poll, (state.kind == .sealed) == (isSealed == true) else {
+                return .failure(Problem(.conflict, "sealed"))
+            }
             let time = Timestamp(milliseconds: clock + 1)
             change(message, in: id, by: user, .messageEdited) {
                 if isSealed == true { $0.sealed = text } else { $0.text = text }
@@ -589,7 +594,9 @@ extension ScriptedServer {
             let leads = rooms[id]!.kind == .group && rooms[id]!.roles[user] != .member
             guard state.senderId == user || leads else { return .failure(Problem(.forbidden, "not the sender")) }
             let time = Timestamp(milliseconds: clock + 1)
-            if state.poll?.closedAt == nil { change(message, in: id, by: user, .pollClosed) { $0.poll!.closedAt = time } }
+            if state.poll?.closedAt == nil {
+                change(message, in: id, by: user, .pollClosed) { $0.poll!.closedAt = time }
+            }
         case .pinMessage(true):
             if state.pinned == nil {
                 let pin = MessagePin(seq: rooms[id]!.lastSeq + 1, userId: user, at: Timestamp(milliseconds: clock + 1))

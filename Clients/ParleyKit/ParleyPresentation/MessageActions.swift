@@ -74,7 +74,8 @@ public struct MessageActions: Sendable {
     ///   - repliesToAttachments: as `Parley.repliesToAttachments` says.
     ///   - now: by the server's clock, as far as it is known.
     public init(
-        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, leads: Bool = false, writingRefusal: ActionRefusal? = nil,
+        _ row: TimelineRow, viewer: UserID, isMember: Bool = true, leads: Bool = false,
+        writingRefusal: ActionRefusal? = nil,
         repliesToAttachments: Bool = false, now: Timestamp
     ) {
         message = row.message

@@ -15,7 +15,8 @@ extension Call {
             .putLifetime, .liftBan, .createInvitation, .revokeInvitation, .join, .declineJoinRequest, .block, .unblock,
             .acceptRequest, .declineRequest, .putProfile, .mute, .unmute, .pin, .unpin, .archive, .unarchive,
             .markUnread, .unmarkUnread, .putDraft, .removeDraft, .putSettings, .putConversationSettings, .createReport,
-            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote, .closePoll,
+            .endDevice, .endOtherDevices, .edit, .delete, .setTapback, .removeTapback, .pinMessage, .unpinMessage,
+            .vote, .closePoll,
             .cancelScheduled:
             .always
         // They change nothing, and take conversations out of the deployment.

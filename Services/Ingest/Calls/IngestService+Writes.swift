@@ -96,7 +96,8 @@ extension IngestService {
         _ exchange: Exchange
     ) throws(Problem) {
         let option = try parameters.integer("option", in: 0...Int64(ContractLimits.pollOptions - 1))
-        let query = VotesQuery(try page(of: message, in: conversation, parameters, user), option: option.map { Int($0) })
+        let query = VotesQuery(
+            try page(of: message, in: conversation, parameters, user), option: option.map { Int($0) })
         let weight = try pay(exchange, items: Int(query.page.limit))
         forward(.votes, in: conversation.slot, weight: weight, exchange) { query.write(to: &$0) }
     }

@@ -25,7 +25,9 @@ struct ScheduleFields {
         }
     }
 
-    private static let keys: JSONKeys = ["at", "text", "replyTo", "mentions", "mentionsAll", "extra", "attachments", "poll"]
+    private static let keys: JSONKeys = [
+        "at", "text", "replyTo", "mentions", "mentionsAll", "extra", "attachments", "poll",
+    ]
 
     private mutating func read(_ key: JSONString, _ reader: inout JSONReader) throws(JSONError) {
         switch key {

@@ -70,7 +70,8 @@ extension Call {
         // Administrators alone see it.
         case .createReport: .open
         case .removeMember, .declineJoinRequest: .openAboutThemselves
-        case .createConversation, .send, .sendBatch, .schedule, .edit, .setTapback, .pinMessage, .unpinMessage, .vote, .closePoll, .rename,
+        case .createConversation, .send, .sendBatch, .schedule, .edit, .setTapback, .pinMessage, .unpinMessage, .vote,
+            .closePoll, .rename,
             .putMember, .putPermissions, .putLifetime, .liftBan,
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused

@@ -124,7 +124,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .write, .readMoved,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .write,
+            .readMoved,
             .putSettings,
             .putProfile,
             .eraseUser,

@@ -62,7 +62,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
 
     public init(
         id: MessageID, conversationId: ConversationID, seq: Int64, changeSeq: Int64, senderId: UserID,
-        kind: MessageKind, text: String?, sealed: String? = nil, poll: Poll? = nil, sentAt: Timestamp, createdAt: Timestamp,
+        kind: MessageKind, text: String?, sealed: String? = nil, poll: Poll? = nil, sentAt: Timestamp,
+        createdAt: Timestamp,
         editedAt: Timestamp? = nil,
         deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
         tapbacks: [Tapback] = [],

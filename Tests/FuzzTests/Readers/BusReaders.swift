@@ -111,7 +111,8 @@ extension Reader {
         layout(ScheduledQuery(bob, in: nil, after: 7, limit: 100)),
         layout(
             VotesQuery(
-                AfterUserQuery(MessageQuery(ConversationQuery(conversation, reader: bob), message: message), after: "a", limit: 1),
+                AfterUserQuery(
+                    MessageQuery(ConversationQuery(conversation, reader: bob), message: message), after: "a", limit: 1),
                 option: 3)),
         layout(PinnedMessagesQuery(ConversationQuery(conversation, reader: bob), before: 7, limit: 100)),
         layout(

@@ -104,7 +104,9 @@ import Testing
     @Test("a vote shows at once, the last one is sent, and what others do leaves it")
     func votes() throws {
         let store = try copy(lastSeq: 3)
-        func asked(_ seq: Int64, _ votes: [Int], _ voters: Int, by user: UserID? = nil, _ options: [Int] = []) -> Message {
+        func asked(_ seq: Int64, _ votes: [Int], _ voters: Int, by user: UserID? = nil, _ options: [Int] = [])
+            -> Message
+        {
             var told = message(2, changeSeq: seq)
             told.kind = .known(.poll)
             told.poll = Poll(
@@ -134,7 +136,8 @@ import Testing
         for row in try store.outbox() { try store.refuse(row, problem(.pollClosed)) }
         #expect(try shown() == "[2, 1] 3 [1]")
         let poll = RequestBody.NewPoll(options: ["a", "b"])
-        try store.enqueue(.send(text: "?", replyTo: nil, mentions: [], sentAt: time(7), poll: poll), messageId(101), key: 4)
+        try store.enqueue(
+            .send(text: "?", replyTo: nil, mentions: [], sentAt: time(7), poll: poll), messageId(101), key: 4)
         let unsent = try #require(try store.rows().last?.message)
         #expect(unsent.kind == .poll && unsent.poll?.options.count == 2)
         try store.enqueue(.deleteForEveryone, messageId(2), key: 5)

@@ -138,7 +138,8 @@ private final class Run {
             guard let message, let poll = message.poll else { return }
             let options = poll.options.indices.filter { _ in world.happens(40) }
             try device.write(
-                world.happens(10) ? .closePoll : .vote(Array(options.prefix(poll.multiple ? 9 : 1))), in: id, message: message.id)
+                world.happens(10) ? .closePoll : .vote(Array(options.prefix(poll.multiple ? 9 : 1))), in: id,
+                message: message.id)
         case 47..<48: if let message { try device.write(.removeTapback, in: id, message: message.id) }
         case 87..<88:
             if let message { try device.write(.pinMessage(world.happens(60)), in: id, message: message.id) }

@@ -137,7 +137,9 @@ extension LocalStore {
             if row.message == old {
                 try connection.run("UPDATE outbox SET message_id = ?2 WHERE key = ?1", row.key, new)
             }
-            if case .send(let text, old, let mentions, let sentAt, let extra, let all, let isSealed, let poll) = row.write {
+            if case .send(let text, old, let mentions, let sentAt, let extra, let all, let isSealed, let poll) = row
+                .write
+            {
                 try replace(
                     row.key,
                     with: .send(
