@@ -218,13 +218,23 @@ public struct NewMessage {
     /// The application's own JSON object; empty for none.
     public var extra: UnsafeRawBufferPointer
     public var isSealed: Bool
-    public var poll: NewPoll?
+    /// As `NewPoll` is encoded; empty for none. Borrowed like all else: a message with an array of its own would cost every message.
+    private var encodedPoll: UnsafeRawBufferPointer
 
+    public var isPoll: Bool { !encodedPoll.isEmpty }
+
+    public var poll: NewPoll? {
+        guard isPoll else { return nil }
+        var reader = ByteReader(encodedPoll)
+        return (try? NewPoll.optional(from: &reader)) ?? nil
+    }
+
+    /// - Parameter poll: as `NewPoll` is encoded.
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
         extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
-        poll: NewPoll? = nil
+        poll: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -234,7 +244,7 @@ public struct NewMessage {
         self.attachments = attachments
         self.extra = extra
         self.isSealed = isSealed
-        self.poll = poll
+        encodedPoll = poll
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -246,7 +256,8 @@ public struct NewMessage {
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
         extra = parts >= .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         isSealed = parts >= .sealed ? try reader.number(UInt8.self) == 1 : false
-        poll = parts == .poll ? try NewPoll.optional(from: &reader) : nil
+        encodedPoll =
+            parts == .poll ? try NewPoll.encoded(from: &reader) : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -259,7 +270,8 @@ public struct NewMessage {
         if parts != .text { attachments.write(to: &buffer) }
         if parts >= .whole { buffer.append(long: extra) }
         if parts >= .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
-        if parts == .poll { NewPoll.write(poll, to: &buffer) }
+        guard parts == .poll else { return }
+        if isPoll { buffer.append(encodedPoll) } else { NewPoll.write(nil, to: &buffer) }
     }
 }
 
@@ -273,6 +285,20 @@ public struct NewPoll: Hashable, Sendable {
     public init(options: [String], isMultiple: Bool) {
         self.options = options
         self.isMultiple = isMultiple
+    }
+
+    /// For `NewMessage`.
+    public func withEncoded<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var buffer = ByteBuffer()
+        Self.write(self, to: &buffer)
+        return body(buffer.bytes)
+    }
+
+    /// The bytes of one, or none.
+    static func encoded(from reader: inout ByteReader) throws(WireError) -> UnsafeRawBufferPointer {
+        var start = reader
+        guard try optional(from: &reader) != nil else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return try start.bytes(start.remaining - reader.remaining)
     }
 
     static func optional(from reader: inout ByteReader) throws(WireError) -> NewPoll? {
