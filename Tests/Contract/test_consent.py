@@ -183,7 +183,7 @@ def test_about_whoever_is_unheard_it_is_asked_as_ever_and_nobody_hears_of_them(a
     at, application = asked
     backend = new_person("backend", adm=True)
     suspension = f"/v1/users/{anna.name}/suspension"
-    assert at(backend).http.put(suspension, json={"mode": "unheard"}).status_code == 204
+    assert at(backend, adm=True).http.put(suspension, json={"mode": "unheard"}).status_code == 204
     application.decide = lambda *_: refuse("Not them.")
     response = open_pair(at(anna), ben)
     assert problem(response) == REFUSED and response.json()["detail"] == "Not them."
