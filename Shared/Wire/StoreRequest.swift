@@ -222,15 +222,25 @@ public struct NewMessage {
     /// The application's own JSON object; empty for none.
     public var extra: UnsafeRawBufferPointer
     public var isSealed: Bool
-    public var poll: NewPoll?
+    /// As `NewPoll` is encoded; empty for none. Borrowed like all else: a message with an array of its own would cost every message.
+    private var encodedPoll: UnsafeRawBufferPointer
     /// What it is made of, if it is forwarded.
     public var forward: Forward?
 
+    public var isPoll: Bool { !encodedPoll.isEmpty }
+
+    public var poll: NewPoll? {
+        guard isPoll else { return nil }
+        var reader = ByteReader(encodedPoll)
+        return (try? NewPoll.optional(from: &reader)) ?? nil
+    }
+
+    /// - Parameter poll: as `NewPoll` is encoded.
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
         extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
-        poll: NewPoll? = nil, forward: Forward? = nil
+        poll: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), forward: Forward? = nil
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -240,7 +250,7 @@ public struct NewMessage {
         self.attachments = attachments
         self.extra = extra
         self.isSealed = isSealed
-        self.poll = poll
+        encodedPoll = poll
         self.forward = forward
     }
 
@@ -253,7 +263,8 @@ public struct NewMessage {
         attachments = parts == .text ? .none : try AttachmentList(from: &reader)
         extra = parts >= .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         isSealed = parts >= .sealed ? try reader.number(UInt8.self) == 1 : false
-        poll = parts >= .poll ? try NewPoll.optional(from: &reader) : nil
+        encodedPoll =
+            parts >= .poll ? try NewPoll.encoded(from: &reader) : UnsafeRawBufferPointer(start: nil, count: 0)
         forward = parts == .forwarded ? try Forward(from: &reader) : nil
     }
 
@@ -267,8 +278,47 @@ public struct NewMessage {
         if parts != .text { attachments.write(to: &buffer) }
         if parts >= .whole { buffer.append(long: extra) }
         if parts >= .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
-        if parts >= .poll { NewPoll.write(poll, to: &buffer) }
+        guard parts >= .poll else { return }
+        if isPoll { buffer.append(encodedPoll) } else { NewPoll.write(nil, to: &buffer) }
         if parts == .forwarded, let forward { forward.write(to: &buffer) }
+    }
+}
+
+/// What makes a message a poll.
+///
+/// Layout: count of options 1 · 1 if one may choose several 1 · count × (length 2, UTF-8).
+public struct NewPoll: Hashable, Sendable {
+    public var options: [String]
+    public var isMultiple: Bool
+
+    public init(options: [String], isMultiple: Bool) {
+        self.options = options
+        self.isMultiple = isMultiple
+    }
+
+    /// For `NewMessage`.
+    public func withEncoded<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var buffer = ByteBuffer()
+        Self.write(self, to: &buffer)
+        return body(buffer.bytes)
+    }
+
+    /// The bytes of one, or none.
+    static func encoded(from reader: inout ByteReader) throws(WireError) -> UnsafeRawBufferPointer {
+        var start = reader
+        guard try optional(from: &reader) != nil else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return try start.bytes(start.remaining - reader.remaining)
+    }
+
+    static func optional(from reader: inout ByteReader) throws(WireError) -> NewPoll? {
+        let count: UInt8 = try reader.number()
+        guard count > 0 else { return nil }
+        let isMultiple = try reader.number(UInt8.self) == 1
+        var options: [String] = []
+        for _ in 0..<count {
+            options.append(String(decoding: try reader.bytes(Int(try reader.number(UInt16.self))), as: UTF8.self))
+        }
+        return NewPoll(options: options, isMultiple: isMultiple)
     }
 
     /// Writes it, or that there is none.

@@ -179,6 +179,19 @@ def test_the_application_is_not_asked_about_what_it_does_itself_and_others_learn
     assert problem(response) == (404, "notFound") and "Known" not in response.text
 
 
+def test_about_whoever_is_unheard_it_is_asked_as_ever_and_nobody_hears_of_them(asked, new_person, anna, ben):
+    at, application = asked
+    backend = new_person("backend", adm=True)
+    suspension = f"/v1/users/{anna.name}/suspension"
+    assert at(backend, adm=True).http.put(suspension, json={"mode": "unheard"}).status_code == 204
+    application.decide = lambda *_: refuse("Not them.")
+    response = open_pair(at(anna), ben)
+    assert problem(response) == REFUSED and response.json()["detail"] == "Not them."
+    application.decide = lambda *_: ALLOW
+    assert open_pair(at(anna), ben).status_code == 201 and len(application.questions) == 2
+    assert listed(ben) == [] and requests(ben) == {}
+
+
 def test_what_is_asked_is_measured_and_no_name_is_logged(system, anna, ben):
     with consulted(system) as (at, application, port):
         application.decide = lambda *_: answer(status=302, Location="http://127.0.0.1:9/")

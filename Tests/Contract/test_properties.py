@@ -49,6 +49,12 @@ BEYOND_SCHEMAS = (
     "exactly one other user",
     "nobody blocks themselves",
     "exactly one emoji",
+    "sealed: a poll is not sealed",
+    "attachments: a poll carries none",
+    "replyTo: a poll replies to nothing",
+    "poll: a poll is not scheduled",
+    "must have no control characters and none that set the direction of text",
+    "must be positions of the poll's options",
     "must name each file once",
     "text: is missing",  # without attachments
     "text: a sealed message has none",

@@ -422,10 +422,12 @@ private final class Line {
         let command = Array("When?".utf8).withUnsafeBytes { text in
             var buffer = ByteBuffer()
             SendMessages.writeHead(Self.conversation, anna, count: 1, to: &buffer)
-            NewMessage(
-                id: Self.message(0), sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: text,
-                poll: NewPoll(options: ["a", "b"], isMultiple: false)
-            ).write(to: &buffer, .poll)
+            NewPoll(options: ["a", "b"], isMultiple: false).withEncoded { poll in
+                NewMessage(
+                    id: Self.message(0), sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: text,
+                    poll: poll
+                ).write(to: &buffer, .poll)
+            }
             return buffer.array
         }
         let question = try #require(MessageQuestion(.sendPoll, command))

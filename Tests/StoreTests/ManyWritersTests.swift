@@ -147,10 +147,12 @@ struct ManyWritersTests {
                 SendMessages.writeHead(conversation, user, count: 1, to: &buffer)
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
                 Array("which?".utf8).withUnsafeBytes { text in
-                    NewMessage(
-                        id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: none, text: text,
-                        poll: NewPoll(options: ["one", "two", "three"], isMultiple: true)
-                    ).write(to: &buffer, .poll)
+                    NewPoll(options: ["one", "two", "three"], isMultiple: true).withEncoded { poll in
+                        NewMessage(
+                            id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: none, text: text,
+                            poll: poll
+                        ).write(to: &buffer, .poll)
+                    }
                 }
             }
         )

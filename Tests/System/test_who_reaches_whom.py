@@ -117,8 +117,7 @@ async def test_a_moderator(single, people):
     bad = await spammer.sent(group, "Buy now")
     report = {"id": new_id(), "conversationId": group, "messageId": bad["id"], "userId": spammer.name, "reason": "spam"}
     await done(alice, "POST", "/v1/reports", report, 201)
-    queue = await moderator.get("/v1/reports", limit=50)
-    [waiting] = [each for each in queue["reports"] if each["id"] == report["id"]]
+    waiting = await reported(moderator, report["id"])
     assert (waiting["message"]["text"], waiting["reporterId"]) == ("Buy now", alice.name)
     # Deleted as its sender, who then may only read, and is told until when and not why.
     acting = {"headers": {"X-Parley-User": spammer.name}}
@@ -141,6 +140,14 @@ async def test_a_moderator(single, people):
     calls = [act["call"] for act in acts]
     assert calls == ["deleteMessage", "suspendUser", "suspendUser", "resolveReport"], calls
     assert "Buy now" not in str(acts)
+
+
+async def reported(moderator, id: str) -> dict:
+    """From the queue, in which there are those of other tests as well."""
+    page = await moderator.get("/v1/reports")
+    while not (found := [each for each in page["reports"] if each["id"] == id]):
+        page = await moderator.get("/v1/reports", after=page["nextCursor"])
+    return found[0]
 
 
 async def may_send(user, group) -> bool:

@@ -485,11 +485,13 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         let poll = NewPoll(options: ["é", "no"], isMultiple: true)
         let bytes = written { buffer in
             SendMessages.writeHead(conversation, alice, count: 2, to: &buffer)
-            for poll in [poll, nil] {
-                NewMessage(
-                    id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
-                    poll: poll
-                ).write(to: &buffer, .poll)
+            poll.withEncoded { encoded in
+                for poll in [encoded, none] {
+                    NewMessage(
+                        id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
+                        poll: poll
+                    ).write(to: &buffer, .poll)
+                }
             }
         }
         let sealed =

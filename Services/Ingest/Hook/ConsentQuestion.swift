@@ -48,6 +48,9 @@ struct ConsentQuestion: HookQuestion {
 
     var count: Int { members.count }
 
+    /// All of them decline.
+    var declined: [Consent] { Array(repeating: .declined, count: count) }
+
     func write(to buffer: inout ByteBuffer) {
         for member in members {
             buffer.beginElement()

@@ -14,18 +14,23 @@ extension IngestService {
         let hook: Hook? =
             switch call.asksApplication {
             case .messages: messageHook.map(Hook.messages)
-            case .members: try authenticator.isUnheard(request) ? .nobody : consentHook.map(Hook.members)
+            case .members: try memberHook(for: request)
             case nil: nil
             }
         guard let hook else { return nil }
         return try authenticator.isAdministrator(request) ? nil : hook
     }
 
+    private func memberHook(for request: Request) throws(Problem) -> Hook? {
+        let isHeard = try !authenticator.isUnheard(request)
+        return consentHook == nil && isHeard ? nil : .members(consentHook, isHeard: isHeard)
+    }
+
     enum Hook {
         case messages(ApplicationHook<MessageQuestion>)
-        case members(ApplicationHook<ConsentQuestion>)
-        /// The user is not heard: whoever they bring in has declined.
-        case nobody
+        /// Of a user who is not heard everybody who would come in declines. The application is asked nevertheless, if it is at all: a
+        /// refusal that there would be is none the less for that, and neither is the time it takes.
+        case members(ApplicationHook<ConsentQuestion>?, isHeard: Bool)
     }
 
     /// Asks the application about a command, and sends it to the store with what was said.
@@ -44,14 +49,14 @@ extension IngestService {
                 // What is to be forwarded is looked at first, and what cannot be brings no text.
                 guard let question = MessageQuestion(kind, command) else { return send(command, completion) }
                 try ask(hook, question, of: user, in: slot, send, completion)
-            case .members(let hook):
-                let question = Self.consentQuestion(kind, command)
+            case .members(let hook, let isHeard):
+                guard let question = ConsentQuestion(kind, command) else {
+                    preconditionFailure("a call that the application is asked about members brings somebody in")
+                }
                 // Whoever opens a group of their own brings nobody in.
                 guard question.count > 0 else { return send(command, completion) }
-                try ask(hook, question, of: user, send, completion)
-            case .nobody:
-                let question = Self.consentQuestion(kind, command)
-                send(question.command(with: Array(repeating: .declined, count: question.count)), completion)
+                guard let hook else { return send(question.command(with: question.declined), completion) }
+                try ask(hook, question, of: user, isHeard: isHeard, send, completion)
             }
         } catch {
             completion(.failure(error))
@@ -60,22 +65,15 @@ extension IngestService {
 
     // MARK: Members
 
-    private static func consentQuestion(_ kind: StoreRequestKind, _ command: [UInt8]) -> ConsentQuestion {
-        guard let question = ConsentQuestion(kind, command) else {
-            preconditionFailure("a call that the application is asked about members brings somebody in")
-        }
-        return question
-    }
-
     /// It is the store that refuses: it alone knows whether somebody would come in at all. So a repeated request gets its first
     /// response, whatever the application says now, and the roles of members change without it.
     private func ask(
-        _ hook: ApplicationHook<ConsentQuestion>, _ question: ConsentQuestion, of user: UserID,
+        _ hook: ApplicationHook<ConsentQuestion>, _ question: ConsentQuestion, of user: UserID, isHeard: Bool,
         _ send: @escaping @Reactor ([UInt8], @escaping Completion) -> Void, _ completion: @escaping Completion
     ) throws(Problem) {
         try hook.ask(question, of: user) { verdict, turn in
             let consents =
-                verdict?.map(Consent.init) ?? Array(repeating: .unanswered, count: question.count)
+                verdict?.map { Consent($0, isHeard: isHeard) } ?? Array(repeating: .unanswered, count: question.count)
             let detail = verdict?.lazy.compactMap(\.detail).first { !$0.isEmpty }
             send(question.command(with: consents)) { result in
                 completion(detail.map { result.refused(with: $0) } ?? result)
@@ -184,9 +182,10 @@ extension HookAnswer.Action {
 }
 
 extension Consent {
-    fileprivate init(_ action: HookAnswer.Action) {
+    fileprivate init(_ action: HookAnswer.Action, isHeard: Bool) {
         self =
             switch action {
+            case .allow where !isHeard, .ask where !isHeard: .declined
             case .allow: .given
             case .ask: .asked
             case .decline: .declined

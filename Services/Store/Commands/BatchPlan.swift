@@ -12,7 +12,7 @@ struct SendItem {
 
 extension NewMessage {
     /// Attachments and polls have a statement of their own, for one message.
-    var isStoredAlone: Bool { !attachments.isEmpty || poll != nil || forward != nil }
+    var isStoredAlone: Bool { !attachments.isEmpty || isPoll || forward != nil }
 }
 
 /// What a batch does by statements of its own: adjacent messages, or one step.

@@ -226,7 +226,7 @@ extension MessageFields {
         changeSeq = created.seq
         sender = item.sender
         kind =
-            item.message.poll != nil
+            item.message.isPoll
             ? .poll : item.message.isSealed ? .sealed : item.message.replyTo == nil ? .text : .reply
         text = created.isDeleted ? nil : item.message.text
         parent = item.message.replyTo.map { Parent(id: $0, seq: created.parent?.seq ?? 0) }

@@ -47,7 +47,7 @@ parent AS MATERIALIZED (
         LIMIT 1
     ) s
     WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = (SELECT d.reply_to FROM due d)
-      AND p.kind IN ({MessageKind.text}, {MessageKind.reply}) AND p.deleted_at IS NULL
+      AND p.kind IN ({MessageKind.text}, {MessageKind.reply}, {MessageKind.poll}) AND p.deleted_at IS NULL
       AND (p.attachments IS NULL OR :answers_attachments)
 ),
 judged AS MATERIALIZED (

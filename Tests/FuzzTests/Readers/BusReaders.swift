@@ -312,10 +312,12 @@ extension Reader {
             var reader = ByteReader(bytes)
             guard let attachments = try? AttachmentList(from: &reader) else { preconditionFailure("a list of one") }
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
-            NewMessage(
-                id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments,
-                extra: none, isSealed: true, poll: NewPoll(options: ["a", "b"], isMultiple: true)
-            ).write(to: &buffer, .poll)
+            NewPoll(options: ["a", "b"], isMultiple: true).withEncoded { poll in
+                NewMessage(
+                    id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, attachments: attachments,
+                    extra: none, isSealed: true, poll: poll
+                ).write(to: &buffer, .poll)
+            }
         }
     }
 

@@ -88,7 +88,7 @@ import Testing
     @Test("a kind of a later version is shown as such")
     func unknown() {
         var message = said(1)
-        message.kind = .unknown("poll")
+        message.kind = .unknown("song")
         #expect([message].bubbles()[0].content == .unknown)
     }
 

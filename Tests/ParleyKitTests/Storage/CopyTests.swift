@@ -23,7 +23,7 @@ import Testing
             pinned: MessagePin(seq: 8, userId: anna, at: time(1_764_000_000_999)))
         try store.apply([.message(original)])
         #expect(try store.message(original.id, in: talk) == original)
-        original.kind = .unknown("poll")
+        original.kind = .unknown("song")
         original.changeSeq = 10
         original.text = ""
         original.pinned = nil

@@ -45,6 +45,6 @@ enum MessageColumns {
             null(Int64.self), null(MessageID.self), SimulatedValue(position), null(UserID.self), null(Int16.self),
             null(String.self), null(String.self), null(Timestamp.self), null(Timestamp.self), null(Timestamp.self),
             null(Timestamp.self), null(MessageID.self), null(Int64.self),
-        ] + unused + [null(String.self), null(String.self), null(String.self)]
+        ] + unused + [null(String.self), null(String.self), null(String.self), null(String.self)]
     }
 }

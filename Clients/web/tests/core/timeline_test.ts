@@ -151,6 +151,10 @@ Deno.test("a vote shows at once, the last one counts, and what others do leaves 
   const others = asked([1, 1, 3], 4, { vote: { userId: "ben", options: [2] } });
   await copy.apply({ write: "message", message: message(5, { changeSeq: 7, ...others }) });
   expectEqual((await shown()).slice(-2), ["1", false]);
+  await copy.write({ kind: "vote", options: [0, 2] }, messageId(5));
+  expectEqual(await shown(), [2, 0, 4, 4, "0,2", false]);
+  await copy.write({ kind: "vote", options: [] }, messageId(5));
+  expectEqual(await shown(), [1, 0, 3, 3, "", false]);
   await copy.write({ kind: "closePoll" }, messageId(5));
   expectEqual((await shown()).at(-1), true);
   const digests = [asked([1, 0], 1), asked([0, 1], 1), asked([1, 0], 1, { closedAt: "2026-01-01T00:00:00.000Z" })];
