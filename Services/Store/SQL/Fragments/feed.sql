@@ -50,7 +50,8 @@ position AS (
     ORDER BY f.seq LIMIT :limit
 )
 SELECT p.last_seq, p.kind AS conversation_kind, p.created_at AS conversation_created_at, :member_count AS member_count,
-    f.seq AS change_seq, f.kind AS change_kind, f.at, f.actor_id, f.user_id, f.role, f.title, f.permissions, f.lifetime, f.lifetime_from_reading,
+    f.seq AS change_seq, f.kind AS change_kind, f.at, f.actor_id, f.user_id, f.role, f.title, f.permissions, f.lifetime,
+    f.lifetime_from_reading,
     {whole_message(reader => NULL, voter => CASE WHEN f.kind = {ChangeKind.pollVoted} THEN f.actor_id END)}
 FROM position p
 LEFT JOIN feed f ON true

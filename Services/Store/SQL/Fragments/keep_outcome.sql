@@ -12,7 +12,7 @@ kept AS (
     INSERT INTO store.outcomes (user_slot, user_id, key, action, conversation_id, subject, problem, at)
     SELECT :actor_slot, :actor, :known_by[1], :action, :conversation, :subject, v.problem, {ChangeTime.now}
     FROM verdict v
-    WHERE :known_by[1] IS NOT NULL AND NOT v.is_repeat 
+    WHERE :known_by[1] IS NOT NULL AND NOT v.is_repeat
       AND v.problem NOT IN ({Problem.unauthenticated}, {Problem.unavailable}, {Problem.rateLimited})
 ),
 kept_awhile AS (
