@@ -97,7 +97,6 @@ extension SQLNames {
         .fragment("tapbacks_shown", PackageResources.tapbacks_shown_sql),
         .fragment("poll_shown", PackageResources.poll_shown_sql),
         .fragment("votes_as_of", PackageResources.votes_as_of_sql),
-        .fragment("voters_as_of", PackageResources.voters_as_of_sql),
         .fragment("message_parts", PackageResources.message_parts_sql),
         .fragment("plain_message", PackageResources.plain_message_sql),
         .fragment("whole_message", PackageResources.whole_message_sql),

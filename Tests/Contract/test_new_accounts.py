@@ -80,6 +80,13 @@ def test_so_many_people_are_brought_in_and_no_more(at, anna, crowd, sql):
     assert crowd[3].name in members(anna, group)
 
 
+def test_everybody_of_a_later_conversation_counts(at, anna, crowd):
+    new = at(anna)
+    assert open_pair(new, crowd[0]).status_code == 201
+    assert open_group(new, *crowd[1:3]).status_code == 201
+    assert problem(open_pair(new, crowd[3])) == TOO_MANY
+
+
 def test_others_are_not_held_up_nor_counted(at, anna, ben, crowd, sql):
     for person in (at(anna, 4 * DAY), at(ben, None), at(anna, adm=True)):
         assert open_group(person, *crowd).status_code == 201

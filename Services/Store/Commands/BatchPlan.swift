@@ -26,7 +26,7 @@ enum Run {
 }
 
 /// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
-/// message occurs twice, no reply comes with its parent, and and one with attachments, or a poll, is alone.
+/// message occurs twice, no reply comes with its parent, and one with attachments, or a poll, is alone.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []

@@ -104,9 +104,8 @@ SELECT p.last_seq,
                 coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-'),
                 CASE WHEN m.kind = {MessageKind.poll} THEN (
                     SELECT CASE WHEN k.closed_seq <= p.last_seq THEN 'closed:' ELSE 'open:' END || (
-                        SELECT string_agg({votes_as_of(option => o.place, position => p.last_seq)}::text, ',' ORDER BY o.place)
-                        FROM generate_series(1, cardinality(k.options)) AS o(place))
-                    FROM store.polls k
+                        SELECT string_agg(o.votes::text, ',' ORDER BY o.place) FROM unnest(n.counts) WITH ORDINALITY AS o(votes, place))
+                    FROM store.polls k, {votes_as_of(position => p.last_seq)}
                     WHERE k.slot = m.slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id) END
             ) AS line
             FROM stays s, LATERAL (

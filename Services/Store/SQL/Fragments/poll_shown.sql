@@ -7,9 +7,9 @@
 CASE WHEN m.kind = {MessageKind.poll} THEN (
         SELECT json_strip_nulls(json_build_object(
             'options', (
-                SELECT json_agg(json_build_object('text', o.text, 'votes', {votes_as_of(option => o.place)}) ORDER BY o.place)
+                SELECT json_agg(json_build_object('text', o.text, 'votes', n.counts[o.place]) ORDER BY o.place)
                 FROM unnest(k.options) WITH ORDINALITY AS o(text, place)),
-            'multiple', k.is_multiple, 'voters', {voters_as_of},
+            'multiple', k.is_multiple, 'voters', n.voters,
             'closedAt', CASE WHEN k.closed_seq <= :position
                 THEN to_char(k.closed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END,
             'vote', CASE WHEN :voter IS NOT NULL THEN json_build_object('userId', :voter, 'options', (
@@ -18,6 +18,6 @@ CASE WHEN m.kind = {MessageKind.poll} THEN (
                       WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id
                         AND v.user_id = :voter AND v.seq <= :position) v,
                     generate_series(0, cardinality(k.options) - 1) AS b(place))) END))::text
-        FROM store.polls k
+        FROM store.polls k, {votes_as_of}
         WHERE k.slot = m.slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id
     ) END AS poll

@@ -1,8 +1,19 @@
--- How many had chosen an option of the poll `k` in message `m` at a position. Nobody counts them for a reader who sees its end.
+-- FROM item `n (counts, voters)`: what had been chosen in the poll `k` of message `m` at a position. For a reader who sees its end
+-- that is kept. For others the votes are counted, once for all options: in a large group there are many.
 --
--- :option        from 1
 -- :position
-CASE WHEN m.changed_seq <= :position THEN k.counts[:option] ELSE (
-    SELECT count(*) FROM store.votes v
-    WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id
-      AND v.seq <= :position AND (v.options >> (:option - 1)::integer) & 1 = 1) END
+LATERAL (
+    SELECT k.counts, k.voters WHERE m.changed_seq <= :position
+    UNION ALL
+    SELECT c.counts, c.voters FROM (
+        WITH chosen AS MATERIALIZED (
+            SELECT v.options, count(*)::integer AS votes FROM store.votes v
+            WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id AND v.seq <= :position
+            GROUP BY v.options
+        )
+        SELECT ARRAY(
+                SELECT (SELECT coalesce(sum(w.votes), 0)::integer FROM chosen w WHERE (w.options >> (o.place - 1)) & 1 = 1)
+                FROM generate_series(1, cardinality(k.options)) AS o(place) ORDER BY o.place) AS counts,
+            (SELECT coalesce(sum(w.votes), 0)::integer FROM chosen w) AS voters
+    ) c WHERE m.changed_seq > :position
+) n
