@@ -31,6 +31,8 @@ package enum ImportRecord: Hashable, Sendable {
         package var attachments: [Attachment]?
         /// The application's own.
         package var extra: [String: JSONValue]?
+        /// Who wrote a forwarded message that shows it.
+        package var forwarded: Forwarded?
         package var createdAt: Timestamp
         /// Of an edited message: all its texts, the present one last.
         package var revisions: [Revision]?

@@ -114,6 +114,7 @@ enum ChatEffect: Equatable {
     /// Decides about the request that is open.
     case accept, decline
     case send(String, replyTo: MessageID?)
+    case forward(Forwarding, to: ConversationID)
     /// The path is as the user wrote it.
     case sendFile(path: String, String, replyTo: MessageID?)
     /// Saves a file of a message. Nothing is overwritten.
@@ -174,4 +175,11 @@ enum ChatEffect: Equatable {
     case reconnect
     case redraw
     case quit
+}
+
+/// A message that is to be forwarded.
+package struct Forwarding: Hashable, Sendable {
+    package let message: MessageID
+    package let source: ConversationID
+    package let showsOrigin: Bool
 }

@@ -294,6 +294,13 @@ package final class ChatProgram {
         case .decline: write { talk throws(ParleyError) in try await talk.decline() }
         case .send(let text, let parent):
             write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
+        case .forward(let it, let target):
+            let talk = parley.conversation(it.source)
+            act.yield { [self] in
+                await attempt { () throws(ParleyError) in
+                    try await talk.forward(it.message, to: target, showingOrigin: it.showsOrigin)
+                }
+            }
         case .sendFile(let path, let text, let parent): sendFile(path, text, replyTo: parent)
         case .saveFile(let file, let path): save(file, path)
         case .edit(let id, let text): write { talk throws(ParleyError) in try await talk.edit(id, text: text) }

@@ -64,6 +64,10 @@ extension ChatScreen {
         case .pageDown: return move(by: listHeight)
         case .home: return move(by: -list.count)
         case .end: return move(by: list.count)
+        case .enter where forwarding != nil: return forward()
+        case .escape where forwarding != nil:
+            forwarding = nil
+            focus = .messages
         case .enter, .right, .text("l"): return marked.map { open($0) } ?? []
         case .tab, .escape, .left: if talk != nil { focus = .composer }
         case .text("/"): focus = .search(SearchPanel())
@@ -281,6 +285,8 @@ extension ChatScreen {
         case .text("p"): return jumpToParent()
         case .text("@"): return [.findMention]
         case .text("v"): return openRevisions()
+        case .text("f"): return beginForwarding(showingOrigin: true)
+        case .text("F"): return beginForwarding(showingOrigin: false)
         case .text("r"): return act(.reply)
         case .text("R"): return act(.retry)
         case .text("e"): return act(.edit)
@@ -325,9 +331,29 @@ extension ChatScreen {
         case .retry: return [.retry(row.id)]
         case .discard: return [.discard(row.id)]
         case .report: focus = .reporting(ReportPanel(user: row.message.senderId, message: row.id))
-        case .copy: break
+        case .copy, .forward: break
         }
         return []
+    }
+
+    /// The selected message goes where the user says next, in the list.
+    private mutating func beginForwarding(showingOrigin: Bool) -> [ChatEffect] {
+        guard let talk, let row = talk.selectedRow else { return [] }
+        if let refusal = refusal(of: .forward, row) {
+            notice = refusal.text
+            return []
+        }
+        forwarding = Forwarding(message: row.id, source: talk.id, showsOrigin: showingOrigin)
+        notice =
+            "Choose where it goes\(showingOrigin ? "" : ", without the name of who wrote it"): Enter sends it, Esc does not."
+        focus = .list
+        return []
+    }
+
+    private mutating func forward() -> [ChatEffect] {
+        guard let forwarding, let marked else { return [] }
+        self.forwarding = nil
+        return [.forward(forwarding, to: marked)] + open(marked)
     }
 
     func refusal(of action: MessageAction, _ row: TimelineRow) -> ActionRefusal? {

@@ -45,6 +45,8 @@ struct ChatScreen {
     /// In all conversations.
     var unread = 0
     var marked: ConversationID?
+    /// What goes to the conversation that the user chooses next.
+    var forwarding: Forwarding?
     var hasChosen = false
     var online: Set<UserID> = []
     var lastSeen: [UserID: Timestamp] = [:]

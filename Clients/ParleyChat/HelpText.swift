@@ -13,6 +13,7 @@ package enum HelpText {
         Writing      Enter sends, Ctrl-J or Alt-Enter begins a line, Esc cancels a reply or an edit,
                      ↑ selects a message, PgUp PgDn scroll, End goes to the newest, Tab goes to the list
         A message    r reply, e edit, t tapback, d delete, s save a file of it, p go to what it answers,
+                     f forward it, F without the name of who wrote it,
                      o vote in a poll, by number, again: not any more, O close it,
                      P pin it for everybody, again: take it down, v what it said before, Enter details,
                      @ go to the next unread one that mentions you, R or r send again what failed, x give it up,

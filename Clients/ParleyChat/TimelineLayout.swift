@@ -203,6 +203,10 @@ struct TimelineLayout {
     private func block(of bubble: Bubble, _ index: Int) -> [Line] {
         let mostColumns = max(8, min(width - 4, max(24, width * 3 / 4)))
         var lines: [Line] = []
+        if let origin = bubble.origin {
+            let line = Line(origin, .dim)
+            lines.append(line.width <= mostColumns ? line : line.fitted(to: mostColumns))
+        }
         if let reference = bubble.reference { lines.append(quote(reference, width: mostColumns)) }
         if bubble.files.isEmpty || bubble.content != .text("") { lines += text(of: bubble, width: mostColumns) }
         lines += bubble.files.map { file(of: $0, bubble, width: mostColumns) }

@@ -60,7 +60,9 @@ final class MediaService: HTTPHandler {
         revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
         authenticator = Authenticator(configuration.tokens, erased, revoked)
         metrics = MediaMetrics(service.metrics)
-        carriers = Carriers(writing, bus: bus, log: service.log)
+        let copies = MediaCopies(
+            writing, reading, objects, objectPool, dailyLimit: configuration.limits.bytesPerDay, erased, log: service.log)
+        carriers = Carriers(writing, copies, bus: bus, log: service.log)
         inspections = Inspections(
             configuration.inspector, configuration.scanner, configuration.storage, pool, objectPool: objectPool,
             writing, unsent: configuration.limits.unsent, metrics, log: service.log)
@@ -201,6 +203,9 @@ final class MediaService: HTTPHandler {
         case .attach:
             let attachment = try AttachMedia(from: &reader)
             bus.begin(request) { carriers.attach(attachment, request) }
+        case .copy:
+            let copy = try CopyMedia(from: &reader)
+            bus.begin(request) { carriers.copy(copy, request) }
         case .release:
             let release = try ReleaseMedia(from: &reader)
             bus.begin(request) { carriers.release(release, request) }

@@ -141,6 +141,7 @@ extension SQLNames {
         .fragment("latest_feed", PackageResources.latest_feed_sql),
         .fragment("member_count_of_created", PackageResources.member_count_of_created_sql),
         .fragment("end_before_removal", PackageResources.end_before_removal_sql),
+        .fragment("forward_digest", PackageResources.forward_digest_sql),
         .fragment("digest_of_lines", PackageResources.digest_of_lines_sql),
         // Receipts
         .fragment("receipt_spans", PackageResources.receipt_spans_sql),

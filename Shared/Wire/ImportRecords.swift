@@ -59,8 +59,8 @@ public enum ImportRecord {
     }
 
     /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
-    /// texts 2 × (at 8 · text long) · of kinds 7, 8 and 9: attachments long · of kinds 8 and 9: extra long. One of kind 9 is
-    /// sealed.
+    /// texts 2 × (at 8 · text long) · of kinds 7, 8, 9 and 10: attachments long · of kinds 8, 9 and 10: extra long · of kind 10: origin
+    /// name · sent at 8. One of kind 9 is sealed.
     public struct Message {
         public struct Text {
             public var text: UnsafeRawBufferPointer
@@ -86,11 +86,14 @@ public enum ImportRecord {
         public var extra: UnsafeRawBufferPointer
         /// Whether its texts are what was sealed, in base64.
         public var isSealed: Bool
+        /// Who wrote it, of a forwarded message that shows it.
+        public var forwarded: Forwarded?
 
         public init(
             id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
             texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
-            extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false
+            extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
+            forwarded: Forwarded? = nil
         ) {
             self.id = id
             self.sender = sender
@@ -101,6 +104,7 @@ public enum ImportRecord {
             self.attachments = attachments
             self.extra = extra
             self.isSealed = isSealed
+            self.forwarded = forwarded
         }
     }
 
@@ -160,6 +164,7 @@ extension ImportRecord {
         case messageWithAttachments = 7
         case messageWithExtra = 8
         case sealedMessage = 9
+        case forwardedMessage = 10
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -168,7 +173,7 @@ extension ImportRecord {
         self =
             switch kind {
             case .conversation: .conversation(try Conversation(from: &reader))
-            case .message, .messageWithAttachments, .messageWithExtra, .sealedMessage:
+            case .message, .messageWithAttachments, .messageWithExtra, .sealedMessage, .forwardedMessage:
                 .message(try Message(kind, from: &reader))
             case .tapback: .tapback(try Tapback(from: &reader))
             case .member: .member(try MemberChange(from: &reader))
@@ -228,7 +233,9 @@ extension ImportRecord.Message {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         attachments = kind == .message ? nothing : try reader.long()
         isSealed = kind == .sealedMessage
-        extra = kind == .messageWithExtra || isSealed ? try reader.long() : nothing
+        extra = kind.rawValue >= ImportRecord.Kind.messageWithExtra.rawValue ? try reader.long() : nothing
+        forwarded =
+            kind == .forwardedMessage ? Forwarded(userId: try reader.user(), sentAt: try reader.time()) : nil
         guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
     }
 
@@ -246,10 +253,15 @@ extension ImportRecord.Message {
             buffer.append(long: text.text)
         }
         if kind != .message { buffer.append(long: attachments) }
-        if kind == .messageWithExtra || isSealed { buffer.append(long: extra) }
+        if kind.rawValue >= ImportRecord.Kind.messageWithExtra.rawValue { buffer.append(long: extra) }
+        if let forwarded {
+            buffer.append(forwarded.userId)
+            buffer.append(forwarded.sentAt)
+        }
     }
 
     private var kind: ImportRecord.Kind {
+        if forwarded != nil { return .forwardedMessage }
         if isSealed { return .sealedMessage }
         if !extra.isEmpty { return .messageWithExtra }
         return attachments.isEmpty ? .message : .messageWithAttachments

@@ -7,6 +7,7 @@ public enum MediaRequestKind: UInt8, CaseIterable, Sendable {
     case attach = 1
     case release = 2
     case erase = 3
+    case copy = 4
 }
 
 /// A message and uploaded files: those that it is to carry, or carries no more.
@@ -51,6 +52,46 @@ public struct AttachMedia: WireCodable, Hashable {
         buffer.append(uploader)
         buffer.append(bigEndian: UInt16(messages.count))
         for message in messages { message.write(to: &buffer) }
+    }
+}
+
+/// `copy`: before a message is forwarded, gives its sender copies of the files that another message carries, each with an id of
+/// its own, and attaches them (see `AttachMedia`). A repetition has the same ids.
+///
+/// Layout: source's conversation 16 · source `MessageMedia` · conversation 16 · uploader name · message 16.
+/// Response: 200 with the `AttachmentList` of the copies, in order; or a `Problem`.
+public struct CopyMedia: WireCodable, Hashable {
+    public var sourceConversation: ConversationID
+    public var source: MessageMedia
+    public var conversation: ConversationID
+    public var uploader: UserID
+    public var message: MessageID
+
+    public init(
+        _ source: MessageMedia, in sourceConversation: ConversationID, for message: MessageID, in conversation: ConversationID,
+        by uploader: UserID
+    ) {
+        self.sourceConversation = sourceConversation
+        self.source = source
+        self.conversation = conversation
+        self.uploader = uploader
+        self.message = message
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        sourceConversation = try reader.conversation()
+        source = try MessageMedia(from: &reader)
+        conversation = try reader.conversation()
+        uploader = try reader.user()
+        message = try reader.message()
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(sourceConversation)
+        source.write(to: &buffer)
+        buffer.append(conversation)
+        buffer.append(uploader)
+        buffer.append(message)
     }
 }
 

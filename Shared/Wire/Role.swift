@@ -49,7 +49,7 @@ extension StoreRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach the store through `ingest` only.
     public var askers: Set<Role> {
         switch self {
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .write,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .sendForwarded, .write,
             .putSettings,
             .revokeTokens,
             .endDevices, .suspendUser, .recordAct, .endAct,
@@ -62,7 +62,7 @@ extension StoreRequestKind: RequestKind {
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,
-            .pinnedMessages, .mentions, .scheduled, .votes, .writtenMessages,
+            .pinnedMessages, .mentions, .scheduled, .votes, .writtenMessages, .forwardSource,
             .exportedConversations, .exportHead, .exportPage, .exportReceipts:
             [.ingest]
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
@@ -92,7 +92,7 @@ extension MediaRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach `media` by HTTP, with the bytes of their files.
     public var askers: Set<Role> {
         switch self {
-        case .attach: [.ingest]
+        case .attach, .copy: [.ingest]
         case .release, .erase: [.store]
         }
     }

@@ -26,6 +26,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendSealed = 20
     case sendScheduled = 21
     case sendPoll = 22
+    case sendForwarded = 23
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64
@@ -56,7 +57,8 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case scheduled = 102
     case votes = 103
 
-    // A query of ingest.
+    // Queries of ingest.
+    case forwardSource = 98
     case writtenMessages = 104
 
     // Queries of administrators. The response is client JSON.
@@ -142,7 +144,7 @@ public struct CreateConversation: WireCodable, Hashable {
 }
 
 /// `sendMessages`: sends messages of one sender to one conversation, in order. `sendWithAttachments`, `sendWhole`,
-/// `sendSealed` and `sendPoll`: the same, with more of each message (`NewMessage.Parts`).
+/// `sendSealed`, `sendPoll` and `sendForwarded`: the same, with more of each message (`NewMessage.Parts`).
 ///
 /// Layout: conversation 16 · sender name · count 2 · count × message (see `NewMessage`).
 /// Response: count × item (see `SendResponse`).
@@ -181,8 +183,8 @@ public struct SendMessages {
 ///
 /// Layout: message 16 · sent at 8 (ms) · reply to 16 (zero: none) · mentions length 2, user names with commas between
 /// them (no name contains one) · text length 4, UTF-8 (empty: no text) · in all but `sendMessages`: `AttachmentList` · but
-/// in `sendWithAttachments`: extra length 4, JSON object (empty: none) · in `sendSealed` and `sendPoll`: 1 if it is sealed 1 · in
-/// `sendPoll`: `NewPoll`, or 1 byte of 0 for none.
+/// in `sendWithAttachments`: extra length 4, JSON object (empty: none) · but in `sendWhole`: 1 if it is sealed 1 · but in `sendSealed`:
+/// `NewPoll`, or 1 byte of 0 for none · in `sendForwarded`: `Forward`.
 public struct NewMessage {
     /// What a request has of each message.
     public enum Parts: Int, Comparable, Sendable {
@@ -191,6 +193,7 @@ public struct NewMessage {
         case whole
         case sealed
         case poll
+        case forwarded
 
         /// Each has all that those before it have.
         public static func < (one: Parts, other: Parts) -> Bool { one.rawValue < other.rawValue }
@@ -203,6 +206,7 @@ public struct NewMessage {
             case .sendWhole: self = .whole
             case .sendSealed: self = .sealed
             case .sendPoll: self = .poll
+            case .sendForwarded: self = .forwarded
             default: return nil
             }
         }
@@ -220,8 +224,11 @@ public struct NewMessage {
     public var isSealed: Bool
     /// As `NewPoll` is encoded; empty for none. Borrowed like all else: a message with an array of its own would cost every message.
     private var encodedPoll: UnsafeRawBufferPointer
+    /// As `Forward` is encoded; empty for none.
+    private var encodedForward: UnsafeRawBufferPointer
 
     public var isPoll: Bool { !encodedPoll.isEmpty }
+    public var isForwarded: Bool { !encodedForward.isEmpty }
 
     public var poll: NewPoll? {
         guard isPoll else { return nil }
@@ -229,12 +236,22 @@ public struct NewMessage {
         return (try? NewPoll.optional(from: &reader)) ?? nil
     }
 
-    /// - Parameter poll: as `NewPoll` is encoded.
+    /// What it is made of, if it is forwarded.
+    public var forward: Forward? {
+        guard isForwarded else { return nil }
+        var reader = ByteReader(encodedForward)
+        return try? Forward(from: &reader)
+    }
+
+    /// - Parameters:
+    ///   - poll: as `NewPoll` is encoded.
+    ///   - forward: as `Forward` is encoded.
     public init(
         id: MessageID, sentAt: Timestamp, replyTo: MessageID?, mentions: UnsafeRawBufferPointer,
         text: UnsafeRawBufferPointer, attachments: AttachmentList = .none,
         extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
-        poll: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+        poll: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        forward: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         self.id = id
         self.sentAt = sentAt
@@ -245,6 +262,7 @@ public struct NewMessage {
         self.extra = extra
         self.isSealed = isSealed
         encodedPoll = poll
+        encodedForward = forward
     }
 
     public init(from reader: inout ByteReader, _ parts: Parts = .text) throws(WireError) {
@@ -257,7 +275,9 @@ public struct NewMessage {
         extra = parts >= .whole ? try reader.long() : UnsafeRawBufferPointer(start: nil, count: 0)
         isSealed = parts >= .sealed ? try reader.number(UInt8.self) == 1 : false
         encodedPoll =
-            parts == .poll ? try NewPoll.encoded(from: &reader) : UnsafeRawBufferPointer(start: nil, count: 0)
+            parts >= .poll ? try NewPoll.encoded(from: &reader) : UnsafeRawBufferPointer(start: nil, count: 0)
+        encodedForward =
+            parts == .forwarded ? try Forward.encoded(from: &reader) : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
     public func write(to buffer: inout ByteBuffer, _ parts: Parts = .text) {
@@ -270,8 +290,9 @@ public struct NewMessage {
         if parts != .text { attachments.write(to: &buffer) }
         if parts >= .whole { buffer.append(long: extra) }
         if parts >= .sealed { buffer.append(isSealed ? 1 : 0 as UInt8) }
-        guard parts == .poll else { return }
+        guard parts >= .poll else { return }
         if isPoll { buffer.append(encodedPoll) } else { NewPoll.write(nil, to: &buffer) }
+        if parts == .forwarded { buffer.append(encodedForward) }
     }
 }
 

@@ -58,6 +58,27 @@ private func message(_ json: String, _ limits: ClientLimits = ClientLimits()) th
         #expect(try message(#"{"id":"\#(id)","text":"x",\#(fields)}"#).mentions == mentions)
     }
 
+    @Test("what is forwarded is named, without a name to show unless that is said, and stands alone")
+    func forward() throws {
+        func read(_ fields: String) throws -> ForwardFields? {
+            let body = Array(
+                #"{"id":"\#(id)","forward":{"conversationId":"\#(other)","messageId":"\#(id)"\#(fields)}"#.utf8)
+            return try body.withUnsafeBytes { try MessageFields($0, limits: ClientLimits(), now: now).forward }
+        }
+        for (said, shows) in [
+            (",\"origin\":true", true), (",\"origin\":false", false), (",\"origin\":null", false), ("", false),
+        ] {
+            let forward = try #require(try read(said + "}"))
+            #expect(forward.conversation.description == other && forward.message.description == id)
+            #expect(forward.showsOrigin == shows)
+        }
+        for field in [
+            #""text":"x""#, #""sealed":"c2VhbA==""#, #""extra":{}"#, #""mentionsAll":true"#, #""replyTo":"\#(id)""#,
+        ] {
+            #expect(throws: Problem.self) { try read("},\(field)") }
+        }
+    }
+
     @Test("a missing field, or null, has its default")
     func defaults() throws {
         let expected = Read(id: id, text: "x", replyTo: nil, mentions: "", sentAt: now.milliseconds)

@@ -436,6 +436,31 @@ private final class Line {
         #expect(question.command(with: [0]) == command)
     }
 
+    @Test("of a forwarded message it is told the text that is stored, and nothing of what is none")
+    func forwarded() {
+        func question(_ text: String, _ problem: Forward.Problem?) -> MessageQuestion? {
+            var forward = Forward(
+                of: MessageQuery(ConversationQuery(Self.conversation, reader: anna), message: Self.message(1)),
+                showsOrigin: true)
+            forward.problem = problem
+            let none = UnsafeRawBufferPointer(start: nil, count: 0)
+            return Array(text.utf8).withUnsafeBytes { text in
+                var buffer = ByteBuffer()
+                SendMessages.writeHead(Self.conversation, anna, count: 1, to: &buffer)
+                forward.withEncoded { forward in
+                    NewMessage(
+                        id: Self.message(0), sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none,
+                        text: text, forward: forward
+                    ).write(to: &buffer, .forwarded)
+                }
+                return MessageQuestion(.sendForwarded, buffer.array)
+            }
+        }
+        let head = #"{"kind":"message","conversationId":"\#(Self.conversation)","id":"\#(Self.message(0))""#
+        #expect(question("Nine?", nil).map(json) == #"[\#(head),"text":"Nine?"}]"#)
+        #expect(question("", .notFound) == nil)
+    }
+
     @Test("a command is what is left of it without what was refused")
     func rest() throws {
         let question = try #require(MessageQuestion(.sendMessages, Self.command(3)))

@@ -153,6 +153,8 @@ public enum SchemaTypes {
         "MediaState": Open<MediaState>.self,
         "MessageKind": Open<MessageKind>.self,
         "NewText": String.self,
+        "Forward": RequestBody.Forward.self,
+        "Forwarded": Forwarded.self,
         "Sealed": String.self,
         "PermittedRoles": Open<PermittedRoles>.self,
         "PinOrder": Int64.self,

@@ -436,6 +436,24 @@ import Testing
         #expect(device.deeds() == [.show(messageId(9))])
     }
 
+    @Test(
+        "f forwards to the conversation that is chosen next, F without the name; a forwarded message says from whom it is"
+    )
+    func forwarding() {
+        var forwarded = row(2, by: anna)
+        forwarded.message.forwarded = Forwarded(userId: ben, sentAt: forwarded.message.sentAt)
+        for showsOrigin in [true, false] {
+            var device = Device([row(1, by: ben), forwarded])
+            #expect(device.shows("Forwarded from ben"))
+            device.apply(.list([entry(), entry(2)], hasMore: false))
+            device.press(.up, .text(showsOrigin ? "f" : "F"))
+            #expect(device.deeds().isEmpty && device.shows("Choose where it goes"), "\(device.text)")
+            device.press(.down, .enter)
+            let expected = Forwarding(message: messageId(2), source: talkId(), showsOrigin: showsOrigin)
+            #expect(device.deeds() == [.forward(expected, to: talkId(2)), .open(talkId(2))])
+        }
+    }
+
     @Test("@ goes to the next message that mentions the user, or says that there is none")
     func nextMention() {
         var device = Device([row(1, by: ben), row(2, by: anna)])

@@ -135,7 +135,7 @@ struct Locked: CustomTestStringConvertible, Sendable {
     @Test("every command is merged with others or is a step, and no query is")
     func kinds() {
         let merged: Set<StoreRequestKind> = [
-            .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .readMoved,
+            .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .sendForwarded, .readMoved,
         ]
         let commands = Set(StoreRequestKind.allCases.filter(\.isCommand))
         #expect(Set(BatchSteps.kinds.keys).union(merged) == commands)

@@ -153,7 +153,7 @@ final class StoreUnderTest {
             case .erase:
                 guard let user = try? EraseMedia(from: &reader).user else { continue }
                 if !mediaErased.contains(user) { mediaErased.append(user) }
-            case .attach, nil: continue
+            case .attach, .copy, nil: continue
             }
             client.respond(to: RequestKey(origin: frame.origin, number: entry.number), status: 204)
         }
@@ -365,6 +365,37 @@ final class StoreUnderTest {
                 replies.append(Self.reply(status, Array(body)))
             }
             return replies
+        }
+    }
+
+    /// As ingest does: what the store of the source says of it goes to that of the conversation.
+    func forward(
+        _ message: MessageID, of source: ConversationID, as id: MessageID = MessageID(.random), from sender: String,
+        to conversation: ConversationID, origin: Bool
+    ) async -> Reply? {
+        let query = MessageQuery(ConversationQuery(source, reader: UserID(sender)!), message: message)
+        let found = await ask(.forwardSource, in: source.slot) { query.write(to: &$0) }
+        let raw = await ask(.sendForwarded, in: conversation.slot) { buffer in
+            (found?.payload ?? []).withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes), forward = Forward(of: query, showsOrigin: origin)
+                var text = UnsafeRawBufferPointer(start: nil, count: 0)
+                switch try? ForwardSource(from: &reader) {
+                case .problem(let problem): forward.problem = problem
+                case .found(let author, let body, _): (forward.origin, text) = (origin ? author : nil, body)
+                case nil: Issue.record("no store says what can be forwarded")
+                }
+                SendMessages.writeHead(conversation, UserID(sender)!, count: 1, to: &buffer)
+                forward.withEncoded { forward in
+                    NewMessage(
+                        id: id, sentAt: Timestamp(milliseconds: 0), replyTo: nil, mentions: .init(start: nil, count: 0),
+                        text: text, forward: forward
+                    ).write(to: &buffer, .forwarded)
+                }
+            }
+        }
+        return (raw?.payload ?? []).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return (try? SendResponse.next(from: &reader)).map { Self.reply($0.status, Array($0.body)) }
         }
     }
 

@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4),
+            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4), (self.forward, 6),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -248,6 +248,45 @@ class History:
             return
         assert answer.status == 201, answer
         await self.sent(conversation, actor, body, answer.body)
+
+    async def forward(self, conversation: Conversation, actor: User):
+        """From anywhere, whether the actor may read it or not. Nobody learns from where."""
+        source = self.random.choice(self.conversations)
+        if not (message := self.some_message(source)):
+            return
+        known = source.known_to(actor)
+        named = {"conversationId": source.id, "messageId": message.id, "origin": self.random.random() < 0.7}
+        body = {"id": new_id(), "forward": named}
+        answer = await actor.request("POST", conversation.path + "/messages", body)
+        if not (known.is_reader and known.sees(message)):
+            assert answer.status == 404, answer
+            return
+        seen = known.world.messages[message.id]
+        if seen.deleted_at or seen.kind in ("sealed", "poll") or source.world.disappears(message):
+            assert answer.status == 422, answer
+            return
+        if not conversation.world.may(actor.name, "write"):
+            assert answer.status == 403, answer
+            return
+        assert answer.status == 201, answer
+        forwarded = (seen.forwarded or {"userId": seen.sender, "sentAt": seen.sent_at}) if named["origin"] else None
+        copies = self.copies(actor, seen.files, answer.body)
+        await self.sent(
+            conversation, actor,
+            {"id": body["id"], "text": seen.texts[-1][1], "mentions": [], "forwarded": forwarded, "attachments": copies},
+            answer.body,
+        )  # fmt: skip
+        again = await actor.request("POST", conversation.path + "/messages", body)
+        assert (again.status, again.body["id"]) == (200, body["id"]), again
+
+    def copies(self, actor: User, files: list[dict], answer: dict) -> list[dict]:
+        """What a forwarded message carries: files of its sender's own, with the same content."""
+        ids = [file["id"] for file in answer.get("attachments", [])]
+        assert len(ids) == len(files) and not {*ids} & {file.id for file in self.files}
+        for id, shown in zip(ids, files):
+            [source] = [file for file in self.files if file.id == shown["id"]]
+            self.files.append(File(actor.name, source.content, shown | {"id": id}))
+        return [{"id": id} for id in ids]
 
     async def schedule(self, conversation: Conversation, actor: User):
         """Nobody else knows of it before its time. That comes here, unless it is cancelled."""
@@ -330,7 +369,7 @@ class History:
             isSealed="sealed" in body, replyTo=body.get("replyTo"),
             mentions=sorted(set(body["mentions"]), key=body["mentions"].index),
             sentAt=shown["sentAt"], isDeleted=is_deleted, files=[file.shown for file in files], extra=body.get("extra"),
-            mentionsAll=body.get("mentionsAll", False), poll=body.get("poll"),
+            mentionsAll=body.get("mentionsAll", False), poll=body.get("poll"), forwarded=body.get("forwarded"),
         )  # fmt: skip
         for file in files:
             file.messages.append((conversation, body["id"]))
@@ -391,7 +430,7 @@ class History:
         sees = self.seen(conversation, actor)
         message = self.some_message(
             conversation,
-            lambda some: some.sender == actor.name and not some.deleted_at and not some.poll and sees(some),
+            lambda some: some.sender == actor.name and not (some.deleted_at or some.poll or some.forwarded) and sees(some),
         )
         if not message:
             return

@@ -63,9 +63,16 @@ class Message:
     """Position and options, by user."""
     closed: tuple[int, str] | None = None
     """Position and time."""
+    forwarded: dict | None = None
+    """Who wrote it, and when."""
 
     def mentions_user(self, user: str) -> bool:
         return self.sender != user and (self.mentions_all or user in self.mentions)
+
+    def forget(self, user: str):
+        self.mentions = [name for name in self.mentions if name != user]
+        if self.forwarded and self.forwarded["userId"] == user:
+            self.forwarded = None
 
 
 class World:
@@ -270,7 +277,7 @@ class World:
             about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else kind,
             [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
-            mentions_all=about.get("mentionsAll", False), poll=about.get("poll"),
+            mentions_all=about.get("mentionsAll", False), poll=about.get("poll"), forwarded=about.get("forwarded"),
         )  # fmt: skip
         if about["isDeleted"]:
             self._message_deleted(fact)
@@ -284,6 +291,7 @@ class World:
         message = self._touched(fact)
         message.deleted_at, message.mentions, message.tapbacks, message.pinned = fact.at, [], {}, None
         message.is_over, message.mentions_all, message.votes = fact.about.get("isOver", False), False, {}
+        message.forwarded = None
 
     def _message_pinned(self, fact: Fact):
         self._touched(fact).pinned = (fact.seq, fact.actor, fact.at)
@@ -313,7 +321,7 @@ class World:
         if erased := fact.about.get("erasing"):
             message.tapbacks.pop(erased, None)
             message.votes.pop(erased, None)
-            message.mentions = [name for name in message.mentions if name != erased]
+            message.forget(erased)
         return message
 
     def _receipt(self, fact: Fact):
@@ -388,7 +396,7 @@ class World:
         self.receipts.pop(user, None)
         for message in self.messages.values():
             message.tapbacks.pop(user, None)
-            message.mentions = [name for name in message.mentions if name != user]
+            message.forget(user)
 
     def horizon(self, user: str, what: str) -> int:
         return max((seq for kind, seq, _ in self.receipts.get(user, []) if kind == what), default=0)
@@ -463,7 +471,7 @@ class Knowledge:
             message.pinned = message.pinned if now.pinned == message.pinned else None
             if now.deleted_at and not message.deleted_at:
                 message.deleted_at, message.mentions, message.tapbacks = now.deleted_at, [], {}
-                message.is_over, message.mentions_all = now.is_over, False
+                message.is_over, message.mentions_all, message.forwarded = now.is_over, False, None
                 message.texts = message.texts[:1]  # which of the edits came before is not known any more
         return world
 
@@ -565,6 +573,7 @@ class Knowledge:
             | ({"mentionsAll": True} if message.mentions_all else {})
             | ({"attachments": files} if (files := self.carried(message)) else {})
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
+            | ({"forwarded": message.forwarded} if message.forwarded else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
             | ({"event": message.event} if message.event else {})
             | (

@@ -500,6 +500,35 @@ def test_a_user_has_room_for_so_much_a_day_and_no_more(single):
         single.revive()
 
 
+@pytest.mark.kills
+def test_a_copy_counts_as_what_its_user_has_uploaded_and_is_made_once(single):
+    single.kill("media")
+    single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="1000")
+    eventually(lambda: single.is_ready("media"), "media is ready")
+    try:
+        uploader, other = Uploader(single), Uploader(single)
+        group, message = uploader.shared_with(other, uploader.upload(b"x" * 600))
+        first = other.forward(message, group, group)
+        assert first.status_code == 201
+        again = other.forward(message, group, group, id=first.json()["id"])
+        assert again.status_code == 200 and again.json() == first.json()
+        expect_problem(other.forward(message, group, group), 429, "rateLimited")
+        assert other.create(400).status_code == 201 and other.create(1).status_code == 429
+        # The bytes are on the disk once, until the last message with them is gone.
+        [copy] = first.json()["attachments"]
+        [file] = stored_files(single, f"/v1/media/{copy['id']}")
+        path = single.state / "media" / "objects" / file[:2] / file
+        assert path.stat().st_nlink == 2
+        uploader.take_back(message, group)
+        eventually(lambda: path.stat().st_nlink == 1, "the first file is removed")
+        assert other.call("GET", f"/v1/media/{copy['id']}/content").content == b"x" * 600
+        other.take_back(first.json()["id"], group)
+        eventually(lambda: not path.exists(), "its copy is removed")
+    finally:
+        single.kill("media")
+        single.revive()
+
+
 def test_collecting_leaves_what_is_needed(uploader):
     path, unfinished = uploader.upload(b"kept"), uploader.created(10)
     uploader.patch(unfinished, 0, b"01234")

@@ -135,6 +135,23 @@ def test_a_picture_and_its_thumbnails_are_in_the_store(uploader, store):
     assert part.status_code == 206 and part.content == whole.content[-7:]
 
 
+def test_what_is_forwarded_is_copied_by_the_store(uploader, store):
+    other = Uploader(uploader.system)
+    path = uploader.upload(png(300, 200))
+    group, message = uploader.shared_with(other, path)
+    forwarded = other.forward(message, group, group)
+    assert forwarded.status_code == 201, forwarded.text
+    copy = f"/v1/media/{forwarded.json()['attachments'][0]['id']}"
+    for part in ("/content", "/thumbnail?size=small", "/thumbnail?size=large"):
+        assert other.call("GET", copy + part).content == uploader.call("GET", path + part).content != b""
+    assert len(stored_files(uploader.system, copy)) == 3
+    uploader.take_back(message, group)
+    eventually(lambda: not stored_files(uploader.system, path), "the first file is removed")
+    assert other.call("GET", copy + "/content").status_code == 200
+    other.take_back(forwarded.json()["id"], group)
+    eventually(lambda: not stored_files(uploader.system, copy), "its copy is removed")
+
+
 def test_a_large_file_takes_little_memory(uploader):
     """60 MB through parts and windows, by a process that was started for it."""
     system = uploader.system

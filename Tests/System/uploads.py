@@ -71,6 +71,27 @@ class Uploader:
         eventually(lambda: self.call("GET", path).json().get("state") == "ready", "the file is ready")
         return path
 
+    def send(self, method: str, path: str, body: dict) -> requests.Response:
+        """A call of ingest."""
+        return self.http.request(method, self.system.address("ingest") + path, json=body, timeout=PATIENCE)
+
+    def shared_with(self, other: "Uploader", path: str) -> tuple[str, str]:
+        """A new group of the two, and a message in it that carries a file."""
+        group, message = str(uuid.uuid4()), str(uuid.uuid4())
+        created = self.send("POST", "/v1/conversations", {"id": group, "kind": "group", "members": [other.name]})
+        assert created.status_code == 201, created.text
+        body = {"id": message, "attachments": [{"id": path.rpartition("/")[2]}]}
+        assert self.send("POST", f"/v1/conversations/{group}/messages", body).status_code == 201
+        return group, message
+
+    def forward(self, message: str, source: str, target: str, id: str | None = None) -> requests.Response:
+        body = {"id": id or str(uuid.uuid4()), "forward": {"conversationId": source, "messageId": message}}
+        return self.send("POST", f"/v1/conversations/{target}/messages", body)
+
+    def take_back(self, message: str, conversation: str):
+        path = f"/v1/conversations/{conversation}/messages/{message}?scope=everyone"
+        assert self.send("DELETE", path, None).status_code == 204
+
     def begin_patch(self, path: str, offset: int, body: bytes, announced: int):
         """Sends a part of a body, and then nothing any more."""
         host, port = self.base.removeprefix("http://").split(":")

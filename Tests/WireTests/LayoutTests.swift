@@ -308,6 +308,12 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             + "0189000000007000800000000000bbbb" + "0189000000007000800000000000aaaa" + "00"
     ),
     (
+        CopyMedia(MessageMedia(message, [media]), in: conversation, for: message, in: conversation, by: bob),
+        "018900000000700080000000000000c5" + "0189000000007000800000000000aaaa" + "01"
+            + "0189000000007000800000000000bbbb" + "018900000000700080000000000000c5" + "03626f62"
+            + "0189000000007000800000000000aaaa"
+    ),
+    (
         ReleaseMedia(conversation, by: bob, MessageMedia(message, [media])),
         "018900000000700080000000000000c5" + "03626f62" + "0189000000007000800000000000aaaa" + "01"
             + "0189000000007000800000000000bbbb"
@@ -539,6 +545,52 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         }
         #expect(try sealed(bytes) == [true, false])
         for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try sealed(bytes.prefix(length)) } }
+    }
+
+    @Test("a forwarded message and its source have their golden bytes")
+    func forwarded() throws {
+        let none = UnsafeRawBufferPointer(start: nil, count: 0),
+            origin = Forwarded(userId: bob, sentAt: Timestamp(milliseconds: 2))
+        var forward = Forward(
+            of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message), showsOrigin: true)
+        func reread(_ forward: Forward) throws -> Forward? {
+            let bytes = written { buffer in
+                SendMessages.writeHead(conversation, alice, count: 1, to: &buffer)
+                forward.withEncoded { forward in
+                    NewMessage(
+                        id: message, sentAt: Timestamp(milliseconds: 1), replyTo: nil, mentions: none, text: none,
+                        forward: forward
+                    ).write(to: &buffer, .forwarded)
+                }
+            }
+            func read(_ bytes: some Collection<UInt8>) throws -> Forward? {
+                try Array(bytes).withUnsafeBytes { raw in
+                    var reader = ByteReader(raw), forward: Forward?
+                    try SendMessages(from: &reader, .forwarded).forEachMessage { forward = $0.forward }
+                    return forward
+                }
+            }
+            for length in 0..<bytes.count { #expect(throws: WireError.truncated) { try read(bytes.prefix(length)) } }
+            let source = "018900000000700080000000000000c5" + "05616c696365" + "0189000000007000800000000000aaaa" + "01"
+            #expect(
+                hex(bytes).hasSuffix(
+                    "00" + source
+                        + (forward.problem == nil
+                            ? "00" + "03626f62" + "0000000000000002" : "02" + "00" + String(repeating: "0", count: 16)))
+            )
+            return try read(bytes)
+        }
+        forward.origin = origin
+        #expect(try reread(forward) == forward)
+        (forward.origin, forward.problem) = (nil, .notForwardable)
+        #expect(try reread(forward) == forward)
+
+        #expect(hex(written(ForwardSource.problem(.notFound).write)) == "01")
+        Array("Hi".utf8).withUnsafeBytes { text in
+            #expect(
+                hex(written(ForwardSource.found(origin, text: text, media: [media]).write)) == "00" + "03626f62"
+                    + "0000000000000002" + "00000002" + "4869" + "01" + "0189000000007000800000000000bbbb")
+        }
     }
 
     /// The attachments of each message of a `sendWithAttachments`.

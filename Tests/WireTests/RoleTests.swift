@@ -30,6 +30,7 @@ import Wire
             sendSealed            ingest
             sendScheduled                         store
             sendPoll              ingest
+            sendForwarded         ingest
             listConversations     ingest
             conversation          ingest
             members               ingest
@@ -57,6 +58,7 @@ import Wire
             mentions              ingest
             scheduled             ingest
             votes                 ingest
+            forwardSource         ingest
             writtenMessages       ingest
             suspension            ingest
             reports               ingest
@@ -83,6 +85,7 @@ import Wire
             MediaRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
             """
             attach   ingest
+            copy     ingest
             release         store
             erase           store
             """)

@@ -363,7 +363,7 @@ extension RefusedWrite.Action {
         case .block(let user, let isBlocked, _): self = isBlocked ? .block(user) : .unblock(user)
         case .accept: self = .accept
         case .decline: self = .decline
-        case .send, .read, .draft: return nil
+        case .send, .forward, .read, .draft: return nil
         }
     }
 }

@@ -148,6 +148,17 @@ public struct Talk: Sendable, Identifiable {
         try await engine.write(.closePoll, in: id, message: message)
     }
 
+    /// Sends what a message of this conversation says to another one, as a message of one's own, now or when there is a connection. The
+    /// server takes the text that its user may read then.
+    ///
+    /// - Parameter showingOrigin: Whether everybody there sees who wrote it. Else nothing shows that it was forwarded.
+    @discardableResult
+    public func forward(
+        _ message: MessageID, to other: ConversationID, showingOrigin: Bool
+    ) async throws(ParleyError) -> MessageID {
+        try await engine.forward(message, of: id, to: other, showingOrigin: showingOrigin)
+    }
+
     /// Changes the text of a message of one's own. What is not sent yet is changed before it is.
     public func edit(_ message: MessageID, text: String) async throws(ParleyError) {
         try await engine.write(.edit(text: text), in: id, message: message)

@@ -427,6 +427,9 @@ extension ScriptedServer {
         _ row: OutboxRow, in id: ConversationID, by user: UserID
     ) -> Result<WriteResponse, Problem> {
         if case .send = row.write { return send(row, in: id, by: user) }
+        if case .forward(let source, _, let sentAt) = row.write {
+            return forward(source, sentAt, row, in: id, by: user)
+        }
         switch row.write {
         case .removeFromList where !isMember(user, id):
             accounts[user, default: Account()].removed.insert(id)
@@ -477,7 +480,7 @@ extension ScriptedServer {
         return switch write {
         case .send(_, _, _, _, _, true, _, _):
             room.kind == .group && room.permissions.write.include(role) && room.permissions[.mentionAll].include(role)
-        case .send, .edit, .pinMessage: room.permissions.write.include(role)
+        case .send, .forward, .edit, .pinMessage: room.permissions.write.include(role)
         case .rename: room.permissions.rename.include(role)
         case .putMember(_, .some), .permissions: role == .owner
         case .putMember(let other, nil):
@@ -540,6 +543,43 @@ extension ScriptedServer {
         rooms[id]!.messages[message] = [stored]
         announce(seq, of: id)
         return .success(.message(stored))
+    }
+
+    /// As the server: what can be forwarded is what the user sees, files become others, and a repetition is known by its id alone here.
+    private mutating func forward(
+        _ source: RequestBody.Forward, _ sentAt: Timestamp, _ row: OutboxRow, in id: ConversationID, by user: UserID
+    ) -> Result<WriteResponse, Problem> {
+        let message = row.message!
+        if let known = rooms[id]!.messages[message] {
+            return known[0].senderId == user ? .success(.message(known.last!)) : .failure(Problem(.conflict, "id"))
+        }
+        accept(id, by: user)
+        guard isMember(user, id), isPermitted(row.write, in: id, by: user) else {
+            return .failure(Problem(.forbidden, "not permitted"))
+        }
+        let found = messages(of: source.conversationId, for: user).first { $0.id == source.messageId }
+        guard let found else { return .failure(Problem(.notFound, "forward.messageId")) }
+        guard found.kind == .text || found.kind == .reply, !found.deletedForEveryone else {
+            return .failure(Problem(.notForwardable, "forward.messageId"))
+        }
+        clock += 1
+        let seq = append(Entry(kind: .messageCreated, at: now, actor: user, message: message), to: id)
+        let origin = found.forwarded ?? Forwarded(userId: found.senderId, sentAt: found.sentAt)
+        let stored = Message(
+            id: message, conversationId: id, seq: seq, changeSeq: seq, senderId: user, kind: .text, text: found.text,
+            sentAt: sentAt, createdAt: now, attachments: found.attachments.map { copies(of: $0, message) },
+            forwarded: source.origin == true ? origin : nil)
+        rooms[id]!.messages[message] = [stored]
+        announce(seq, of: id)
+        return .success(.message(stored))
+    }
+
+    private func copies(of files: [Attachment], _ message: MessageID) -> [Attachment] {
+        files.enumerated().map { index, file in
+            var copy = file
+            copy.id = MediaID(UUIDBytes(high: message.uuid.high, low: message.uuid.low &+ UInt64(index)))
+            return copy
+        }
     }
 
     private mutating func changeMessage(
@@ -1003,6 +1043,7 @@ extension Message {
         text = nil
         sealed = nil
         poll = nil
+        forwarded = nil
         attachments = nil
         extra = nil
         pinned = nil

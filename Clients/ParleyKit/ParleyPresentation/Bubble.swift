@@ -40,6 +40,8 @@ public struct Bubble: Hashable, Sendable, Identifiable {
     public var isEdited: Bool
     /// Whether it is pinned for everybody in the conversation.
     public var isPinned: Bool
+    /// Who wrote a forwarded message, in words.
+    public var origin: String?
     public var reference: ReplyReference?
     public var decorations: [Decoration]
 
@@ -115,6 +117,7 @@ public struct BubbleMaker: Sendable {
                 endsRun: next.map { !continuesRun($0, after: row) } ?? true,
                 isEdited: row.message.editedAt != nil && !row.message.deletedForEveryone,
                 isPinned: row.message.pinned != nil,
+                origin: row.message.forwarded.map { "Forwarded from \(HarmlessText.line(name($0.userId)))" },
                 reference: ReplyReference(row),
                 decorations: decorators.decorations(of: row.message, context: context))
         }

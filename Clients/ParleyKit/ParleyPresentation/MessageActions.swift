@@ -3,7 +3,7 @@ import ParleyStorage
 
 /// What a user can do to a message.
 public enum MessageAction: CaseIterable, Hashable, Sendable {
-    case reply, edit, copy, tapback, vote, closePoll, pin, unpin, deleteForMe, deleteForEveryone, report
+    case reply, forward, edit, copy, tapback, vote, closePoll, pin, unpin, deleteForMe, deleteForEveryone, report
     /// Sends a message again that the server refused, or gives it up.
     case retry, discard
 }
@@ -28,6 +28,8 @@ public enum ActionRefusal: Hashable, Sendable {
     /// Its options were chosen for its question.
     case poll
     case noPoll, pollClosed
+    /// It shows that somebody else wrote it.
+    case forwarded
     /// It is pinned already, or is not.
     case pinned(Bool)
     /// There is nothing to send again or to give up.
@@ -48,6 +50,7 @@ public enum ActionRefusal: Hashable, Sendable {
         case .poll: "A poll stays as it is."
         case .noPoll: "The message is no poll."
         case .pollClosed: "The poll is closed."
+        case .forwarded: "What others wrote cannot be edited."
         case .pinned(let isPinned): isPinned ? "The message is pinned." : "The message is not pinned."
         case .notFailed: "The message did not fail."
         }
@@ -100,6 +103,7 @@ public struct MessageActions: Sendable {
             return message.senderId == viewer ? .ownMessage : message.deletedForEveryone ? .deleted : nil
         }
         // What the server does not have is the user's alone.
+        if action == .forward { return forwardRefusal }
         if !isMember, !isFailed { return .formerMember }
         switch action {
         case .reply: return replyRefusal
@@ -113,7 +117,7 @@ public struct MessageActions: Sendable {
         case .deleteForEveryone:
             if message.deletedForEveryone { return .deleted }
             return message.senderId != viewer ? .anotherSender : isFailed ? .notSent : nil
-        case .copy, .retry, .discard, .report: return nil
+        case .forward, .copy, .retry, .discard, .report: return nil
         }
     }
 
@@ -129,6 +133,7 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         if message.kind == .sealed { return .sealed }
         if message.kind == .poll { return .poll }
+        if message.forwarded != nil { return .forwarded }
         if !isStored { return nil }
         return message.isEditable(by: viewer, at: now) ? writingRefusal : .editWindowClosed(message.editWindowEnd)
     }
@@ -137,6 +142,14 @@ public struct MessageActions: Sendable {
         if message.deletedForEveryone { return .deleted }
         guard let poll = message.poll else { return .noPoll }
         return !isStored ? .notSent : poll.closedAt != nil ? .pollClosed : nil
+    }
+
+    /// Whoever sees it, in this conversation or not any more.
+    private var forwardRefusal: ActionRefusal? {
+        if message.deletedForEveryone { return .deleted }
+        if message.kind == .sealed { return .sealed }
+        if message.kind == .poll { return .poll }
+        return isStored ? nil : .notSent
     }
 
     private var pinRefusal: ActionRefusal? {

@@ -6,6 +6,7 @@ extension ProblemDetails {
         switch code {
         case .known(.tooLarge): "it is too long"
         case .known(.notReplyable): "the message it answers is gone"
+        case .known(.notForwardable): "the message cannot be forwarded"
         case .known(.editWindowClosed): "the time for edits has passed"
         case .known(.forbidden): "you may not do that here"
         case .known(.notFound): "it is not there any more"

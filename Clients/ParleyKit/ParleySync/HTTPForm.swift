@@ -181,7 +181,7 @@ extension OutboxCall {
         let decoder = JSONDecoder()
         guard case .single(let row) = self else { return .batch(try decoder.decode(BatchResults.self, from: body)) }
         return switch row.write {
-        case .send, .edit, .setTapback, .pinMessage(true), .vote, .closePoll:
+        case .send, .forward, .edit, .setTapback, .pinMessage(true), .vote, .closePoll:
             .done(.message(try decoder.decode(Message.self, from: body)))
         case .rename, .permissions, .lifetime, .createGroup:
             .done(.conversation(try decoder.decode(Conversation.self, from: body)))
@@ -198,7 +198,11 @@ extension OutboxCall {
 
 extension OutboxRow {
     fileprivate var newMessage: RequestBody.NewMessage? {
-        guard let message,
+        guard let message else { return nil }
+        if case .forward(let source, _, let sentAt) = write {
+            return .init(id: message, text: nil, forward: source, sentAt: sentAt)
+        }
+        guard
             case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = write
         else { return nil }
         let isSealed = sealed == true
@@ -215,7 +219,7 @@ extension OutboxRow {
         guard let conversation else { return ownForm }
         let path = conversationPath(conversation)
         switch write {
-        case .send: return HTTPForm(.post, path + "/messages", newMessage)
+        case .send, .forward: return HTTPForm(.post, path + "/messages", newMessage)
         case .read(let seq): return HTTPForm(.post, path + "/receipts", RequestBody.Receipt(readSeq: seq))
         case .createGroup(let members, let title):
             return HTTPForm(

@@ -250,7 +250,7 @@ private enum Lane: Hashable {
 }
 
 extension OutboxRow {
-    fileprivate var isMessage: Bool { write.kind == "send" }
+    fileprivate var isMessage: Bool { if case .send = write { true } else { false } }
 
     fileprivate var isReply: Bool {
         if case .send(_, .some, _, _, _, _, _, _) = write { true } else { false }
@@ -263,7 +263,7 @@ extension OutboxRow {
     fileprivate var lanes: [Lane] {
         guard let conversation else { return [.kind(nil, write.kind)] }
         switch write {
-        case .send: return [.order(conversation)] + (message.map { [.message(conversation, $0)] } ?? [])
+        case .send, .forward: return [.order(conversation)] + (message.map { [.message(conversation, $0)] } ?? [])
         case .createGroup, .rename, .putMember, .removeMember, .permissions, .lifetime, .liftBan, .removeFromList,
             .accept,
             .decline:

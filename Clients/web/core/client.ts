@@ -8,6 +8,8 @@ import type {
   ConversationSettings,
   DeliveryStatus,
   Device,
+  Forward,
+  Forwarded,
   Invitation,
   InvitationPreview,
   JoinRequestPage,
@@ -253,6 +255,10 @@ export interface SendOptions {
   sealed?: string;
   /** Makes it a poll, of which the text is the question: two to twelve options of one line. It replies to nothing. */
   poll?: NewPoll;
+  /** A message that is sent on: the server takes what it says. The text here, its files and who wrote it are shown until then. */
+  forward?: Forward;
+  attachments?: Attachment[];
+  forwarded?: Forwarded;
   replyTo?: MessageId;
   mentions?: UserId[];
   /** Everybody, where the user may. */

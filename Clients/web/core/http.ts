@@ -72,6 +72,7 @@ export function outboxRequest(rows: OutboxCall): HTTPRequest {
 
 function newMessage({ messageId: id, write }: NewWrite) {
   if (write.kind !== "send") throw new Error("a batch is of messages");
+  if (write.forward) return { id, forward: write.forward, sentAt: write.sentAt };
   const { text, sealed, poll, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const attachments = files?.map(({ attachment }) => ({ id: attachment!.id }));
   // Beside files there may be no text, but none that is empty.

@@ -7,6 +7,19 @@ export type ConversationId = string;
 export type MessageId = string;
 export type Time = string;
 
+/** A message that is sent on; with `origin` it shows who wrote it. */
+export interface Forward {
+  conversationId: ConversationId;
+  messageId: MessageId;
+  origin: boolean;
+}
+
+export interface Forwarded {
+  userId: UserId;
+  /** By that sender's clock. */
+  sentAt: Time;
+}
+
 export interface Message {
   id: MessageId;
   conversationId: ConversationId;
@@ -39,6 +52,8 @@ export interface Message {
   attachments?: Attachment[];
   /** The application's own. */
   extra?: Record<string, unknown>;
+  /** Who wrote a forwarded message, where its sender shows that. */
+  forwarded?: Forwarded;
   /** By whom it is pinned for everybody, since when, and where that stands among the changes. */
   pinned?: { seq: number; userId: UserId; at: Time };
   status?: DeliveryStatus;

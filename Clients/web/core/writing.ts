@@ -50,11 +50,12 @@ export class Writing {
   }
 
   private async sendNow(id: Id, text: string, sentAt: Time, options: SendOptions) {
-    const { sealed, poll, replyTo, mentions = [], files = [], extra } = options;
+    const { sealed, poll, forward, attachments, forwarded, replyTo, mentions = [], files = [], extra } = options;
     const mentionsAll = options.mentionsAll || undefined;
     const messageId = newId();
     const kept = files.length ? await this.keep(files) : undefined;
-    const sent = { text, sealed, poll, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
+    const content = { text, sealed, poll, forward, attachments, forwarded };
+    const sent = { ...content, replyTo, mentions, mentionsAll, sentAt, files: kept, extra };
     await this.enqueue({ kind: "send", ...sent }, id, messageId);
     return messageId;
   }

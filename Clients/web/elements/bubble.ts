@@ -93,6 +93,7 @@ function stackOf(row: TimelineRow, stack: HTMLElement, context: BubbleContext): 
   return [
     context.isGroup && !row.isOwn && context.place.startsRun &&
     make("span.sender", { dir: "auto", title: message.senderId }, names.of(message.senderId)),
+    message.forwarded && make("span.edited", { dir: "auto" }, `Forwarded from ${names.of(message.forwarded.userId)}`),
     row.parent && quote(row.parent, context),
     kept(stack, "line", row, (line) => [bubble(row, line, context), moreButton(row, actions)]),
     message.editedAt && !message.deletedForEveryone &&

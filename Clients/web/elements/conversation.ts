@@ -17,7 +17,7 @@ import { openDetails } from "./details.ts";
 import { confirm } from "./dialog.ts";
 import { Endings, iconButton, make, nodesOf, on, set } from "./dom.ts";
 import { ActionMenu, type MenuItem } from "./menu.ts";
-import { showPinned, showReceipts, showRevisions, showTapbacks, showVotes } from "./message-dialogs.ts";
+import { openForward, showPinned, showReceipts, showRevisions, showTapbacks, showVotes } from "./message-dialogs.ts";
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
@@ -305,6 +305,9 @@ export class ConversationView extends HTMLElement {
     const canReply = !files.length || !!this.#client.fileLimits.value?.canReply;
     if (isAlive && this.#mayWrite && canReply && !isSealed) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
+    if (isAlive && ["text", "reply"].includes(message.kind) && row.state === "stored") {
+      item("Forward…", () => openForward(this, this.#client, message));
+    }
     if (isAlive && message.text) item("Copy", () => this.#copy(message.text!));
     if (isAlive && this.#mayWrite && row.state === "stored") {
       const pins = !message.pinned;
@@ -344,7 +347,7 @@ export class ConversationView extends HTMLElement {
   /** The row, if its text may still be changed. */
   #editable(row: TimelineRow | undefined): TimelineRow | undefined {
     if (!row?.isOwn || row.message.deletedForEveryone || !this.#mayWrite || row.state === "failed") return undefined;
-    if (["sealed", "poll"].includes(row.message.kind)) return undefined;
+    if (["sealed", "poll"].includes(row.message.kind) || row.message.forwarded) return undefined;
     const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
     // By the server's clock or by this device's, which may be wrong: the server decides.
     const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));

@@ -1,10 +1,11 @@
 import type { ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ConversationId, Message, MessageId, ReceiptPage, TapbackPage, UserId, VotePage } from "../core/model.ts";
 import { sealedTitle } from "../core/media/kinds.ts";
+import { may } from "../core/permissions.ts";
 import { personOf } from "./avatar.ts";
-import { openDialog, reasonOf } from "./dialog.ts";
-import { Endings, make, on } from "./dom.ts";
-import { signOf, spokenText, wholeTime } from "./words.ts";
+import { openDialog, reasonOf, toggle } from "./dialog.ts";
+import { Endings, make, nodesOf, on } from "./dom.ts";
+import { signOf, spokenText, titleOf, wholeTime } from "./words.ts";
 
 // What one asks about a single message. It is loaded from the server when asked for.
 
@@ -82,6 +83,31 @@ export function showPinned(
     return rows.length ? rows : [make("li.quiet", "Nothing is pinned.")];
   };
   fill(list, () => add());
+}
+
+/** Where a message is to be sent on to. */
+export function openForward(owner: Element, client: ParleyClient, message: Message): void {
+  const { id: messageId, conversationId, senderId: userId, sentAt, text, attachments } = message;
+  const list = make("ul.people");
+  let origin = true;
+  const send = (to: ConversationId) => {
+    const forwarded = origin ? message.forwarded ?? { userId, sentAt } : undefined;
+    void client.send(to, text ?? "", { forward: { conversationId, messageId, origin }, attachments, forwarded });
+    dialog.close();
+  };
+  const conversations = client.conversations(200);
+  const show = () =>
+    list.replaceChildren(
+      ...conversations.value.rows.filter((row) => row.isMember && may(row, "write")).map((row) =>
+        make("li", make("button.pinned", { onclick: () => send(row.id) }, ...nodesOf(titleOf(row, client.names))))
+      ),
+    );
+  const dialog = openDialog(owner, "Forward", toggle("Show who wrote it", origin, (isOn) => origin = isOn), list);
+  const endings = new Endings();
+  endings.add(conversations.subscribe(show));
+  endings.add(() => conversations.close());
+  on(dialog, "close", () => endings.end());
+  show();
 }
 
 function loading(owner: Element, title: string) {

@@ -41,6 +41,9 @@ extension IngestService {
         return items.enumerated().map { position, item in
             do throws(Problem) {
                 let message = try MessageFields(item, limits: limits, now: now)
+                guard message.forward == nil else {
+                    throw Problem(.notForwardable, "forward: a batch sends no forwarded messages")
+                }
                 guard let conversation = message.conversation else { throw .missing("conversationId") }
                 batch.outcome.add(position, to: conversation)
                 return message

@@ -9,6 +9,11 @@ extension IngestService {
         _ body: UnsafeRawBufferPointer, to conversation: ConversationID, _ user: UserID, _ exchange: Exchange
     ) throws(Problem) {
         let message = try MessageFields(body, limits: limits, now: .now)
+        if let forward = message.forward {
+            return send(
+                message, forwarding: forward, to: conversation, user, size: body.count, exchange,
+                completion: { exchange.forwardOnly($0) })
+        }
         guard message.isPlain else {
             return send(
                 WholeMessages([message], to: conversation, by: user), in: conversation.slot, of: user,

@@ -105,7 +105,8 @@ extension IngestService {
 }
 
 extension Problem {
-    fileprivate init?(of response: BusResponse) {
+    /// Why `media` has refused something.
+    init?(of response: BusResponse) {
         var reader = ByteReader(response.payload.bytes)
         guard let problem = try? Problem(from: &reader) else { return nil }
         self = problem

@@ -358,6 +358,13 @@ extension ByteBuffer {
         append(key: "replyTo", json: message.replyTo)
         if !message.attachments.isEmpty { append(key: "attachments", encoded: message.attachments) }
         if !message.extra.isEmpty { append(key: "extra", encoded: message.extra) }
+        if let forwarded = message.forwarded {
+            append(key: "forwarded")
+            beginObject()
+            append(key: "userId", json: forwarded.userId)
+            append(key: "sentAt", json: forwarded.sentAt)
+            endObject()
+        }
         append(key: "createdAt", json: time)
         if message.texts.count > 1 {
             append(key: "revisions")

@@ -46,9 +46,8 @@ extension IngestService {
         do throws(Problem) {
             switch hook {
             case .messages(let hook):
-                guard let question = MessageQuestion(kind, command) else {
-                    preconditionFailure("a call that the application is asked about sends messages or edits one")
-                }
+                // What is to be forwarded is looked at first, and what cannot be brings no text.
+                guard let question = MessageQuestion(kind, command) else { return send(command, completion) }
                 try ask(hook, question, of: user, in: slot, send, completion)
             case .members(let hook, let isHeard):
                 guard let question = ConsentQuestion(kind, command) else {

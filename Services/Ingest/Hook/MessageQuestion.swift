@@ -51,6 +51,8 @@ struct MessageQuestion: HookQuestion {
         if let parts = NewMessage.Parts(kind) {
             content = .messages(parts)
             count = Self.withMessages(of: command, parts) { $0.count }
+            // What cannot be forwarded is refused, unless it was before.
+            if parts == .forwarded, isRefusal { return nil }
         } else {
             guard kind == .write, Written(command) != nil else { return nil }
             content = .write
@@ -154,6 +156,12 @@ struct MessageQuestion: HookQuestion {
         var ids: [MessageID] = []
         forEachMessage(parts) { ids.append($1.id) }
         return ids
+    }
+
+    private var isRefusal: Bool {
+        var isRefusal = false
+        forEachMessage(.forwarded) { isRefusal = $1.forward?.problem != nil }
+        return isRefusal
     }
 
     private func forEachMessage(_ parts: NewMessage.Parts, _ body: (ConversationID, NewMessage) -> Void) {

@@ -29,6 +29,7 @@ struct ImportFields {
         /// A JSON object; empty for none.
         let extra: [UInt8]
         let isSealed: Bool
+        let forwarded: Forwarded?
     }
 
     /// A text of a message, and since when it was that.
@@ -90,7 +91,8 @@ struct ImportFields {
                     let record = ImportRecord.Message(
                         id: message.id, sender: message.sender, replyTo: message.replyTo,
                         createdAt: message.createdAt, deletedAt: message.deletedAt, texts: texts,
-                        attachments: attachments, extra: extra, isSealed: message.isSealed)
+                        attachments: attachments, extra: extra, isSealed: message.isSealed,
+                        forwarded: message.forwarded)
                     ImportRecord.message(record).write(to: &buffer)
                 }
             }
@@ -112,6 +114,7 @@ struct ImportFields {
         private var replyTo: MessageID?
         private var attachments: [UInt8] = []
         private var extra: UnsafeRawBufferPointer?
+        private var forwarded: Forwarded?
         private var revisions: [Revision]?
         private var deletedAt: Timestamp?
         private var subject: MessageID?
@@ -124,7 +127,7 @@ struct ImportFields {
         private static let keys: JSONKeys = [
             "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
             "attachments", "extra", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
-            "throughMessageId", "sealed",
+            "throughMessageId", "sealed", "forwarded",
         ]
 
         init(_ line: UnsafeRawBufferPointer) throws(JSONError) {
@@ -152,6 +155,7 @@ struct ImportFields {
             case "replyTo": replyTo = MessageID(try reader.wellFormedUUID())
             case "attachments": attachments = try reader.importedAttachments()
             case "extra": extra = try reader.encodedObject()
+            case "forwarded": forwarded = try reader.forwarded()
             case "revisions": revisions = try reader.revisions()
             case "deletedAt": deletedAt = try reader.timeForDisplay()
             case "messageId": subject = MessageID(try reader.wellFormedUUID())
@@ -204,10 +208,14 @@ struct ImportFields {
             guard sealed == nil || replyTo == nil else {
                 throw Problem(.invalid, "replyTo: what a sealed message replies to is said inside")
             }
+            guard forwarded == nil || sealed == nil && deletedAt == nil else {
+                throw Problem(.invalid, "forwarded: a message that is sealed or deleted has none")
+            }
             return Message(
                 id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
                 createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits),
-                attachments: attachments, extra: try MessageFields.checked(extra: extra), isSealed: sealed != nil)
+                attachments: attachments, extra: try MessageFields.checked(extra: extra), isSealed: sealed != nil,
+                forwarded: forwarded)
         }
 
         /// All texts of a message in their order; none of a deleted one.
@@ -287,6 +295,24 @@ private func required<Value>(_ value: Value?, _ field: StaticString) throws(Prob
 }
 
 extension JSONReader {
+    private static var forwardedKeys: JSONKeys { ["userId", "sentAt"] }
+
+    fileprivate mutating func forwarded() throws(JSONError) -> Forwarded {
+        var user: UserID?
+        var sentAt: Timestamp?
+        var given = JSONKeys.Given()
+        try beginObject()
+        while let key = try nextKey(of: Self.forwardedKeys, &given) {
+            switch key {
+            case "userId": user = try userID()
+            case "sentAt": sentAt = try timeForDisplay()
+            default: try skip()
+            }
+        }
+        guard let user, let sentAt else { throw failure(.expected("an origin with userId and sentAt")) }
+        return Forwarded(userId: user, sentAt: sentAt)
+    }
+
     private static var revisionKeys: JSONKeys { ["text", "at", "sealed"] }
 
     fileprivate mutating func revisions() throws(JSONError) -> [ImportFields.Revision] {

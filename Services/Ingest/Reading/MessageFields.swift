@@ -4,7 +4,7 @@ import Models
 import Wire
 
 /// A message from a client, validated: `{id, text?, sealed?, poll?, attachments?, replyTo?, mentions?, mentionsAll?, extra?,
-/// sentAt?}`, in a batch with `conversationId`.
+/// sentAt?}`, in a batch with `conversationId`, or `{id, forward, sentAt?}`.
 ///
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
@@ -14,6 +14,8 @@ struct MessageFields {
     private let text: JSONString?
     let isSealed: Bool
     let poll: NewPoll?
+    /// What it is to be made of, if it is forwarded.
+    let forward: ForwardFields?
     private let attachments: [MediaID]
     /// Encoded; empty for none.
     let extra: [UInt8]
@@ -29,6 +31,12 @@ struct MessageFields {
             throw Problem(.invalid, "id: must be a UUID of version 4 or 7 in lower case")
         }
         try Self.check(fields.attachments)
+        forward = fields.forward
+        if forward != nil {
+            guard fields.hasNothingElse else {
+                throw Problem(.invalid, "forward: beside it there are only id and sentAt")
+            }
+        }
         poll = try fields.poll?.checked()
         if poll != nil {
             guard fields.sealed == nil else { throw Problem(.invalid, "sealed: a poll is not sealed") }
@@ -63,6 +71,16 @@ struct MessageFields {
 
     /// What the message is to carry.
     var media: MessageMedia { MessageMedia(id, attachments) }
+
+    /// A message of what is forwarded.
+    /// - Parameter forward: an encoded `Forward`.
+    func newMessage(
+        _ text: UnsafeRawBufferPointer, _ files: AttachmentList, _ forward: UnsafeRawBufferPointer
+    ) -> NewMessage {
+        NewMessage(
+            id: id, sentAt: sentAt, replyTo: nil, mentions: UnsafeRawBufferPointer(start: nil, count: 0), text: text,
+            attachments: files, forward: forward)
+    }
 
     /// Writes the message in the layout of `NewMessage.Parts.text`.
     func write(to buffer: inout ByteBuffer) {
@@ -121,6 +139,7 @@ struct MessageFields {
         var text: JSONString?
         var sealed: JSONString?
         var poll: PollFields?
+        var forward: ForwardFields?
         var attachments: [MediaID] = []
         var replyTo: MessageID?
         var mentions: [UserID] = []
@@ -130,8 +149,13 @@ struct MessageFields {
 
         private static let keys: JSONKeys = [
             "id", "text", "conversationId", "replyTo", "mentions", "sentAt", "attachments", "extra", "mentionsAll",
-            "sealed", "poll",
+            "sealed", "poll", "forward",
         ]
+
+        var hasNothingElse: Bool {
+            text == nil && sealed == nil && poll == nil && attachments.isEmpty && replyTo == nil && mentions.isEmpty && !mentionsAll
+                && extra == nil
+        }
 
         init(_ body: UnsafeRawBufferPointer) throws(JSONError) {
             var reader = JSONReader(body)
@@ -147,6 +171,7 @@ struct MessageFields {
             case "text": text = try reader.consumeNull() ? nil : try reader.slice()
             case "sealed": sealed = try reader.consumeNull() ? nil : try reader.slice()
             case "poll": poll = try reader.consumeNull() ? nil : try PollFields(&reader)
+            case "forward": forward = try reader.consumeNull() ? nil : try ForwardFields(from: &reader)
             case "conversationId": conversation = ConversationID(try reader.wellFormedUUID())
             case "replyTo": replyTo = try reader.consumeNull() ? nil : MessageID(try reader.wellFormedUUID())
             case "mentions": mentions = try reader.consumeNull() ? [] : try reader.users()

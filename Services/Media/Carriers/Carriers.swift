@@ -15,12 +15,14 @@ final class Carriers {
     private static let limit = 1_024
 
     private let writing: Connection
+    private let copies: MediaCopies
     private let bus: Bus
     private let log: Log
     private var inFlight = 0
 
-    init(_ writing: Connection, bus: Bus, log: Log) {
+    init(_ writing: Connection, _ copies: MediaCopies, bus: Bus, log: Log) {
         self.writing = writing
+        self.copies = copies
         self.bus = bus
         self.log = log
     }
@@ -101,6 +103,17 @@ final class Carriers {
         case .uploading, .processing: .notReady
         case .refused: .refused
         case .ready: .ready
+        }
+    }
+
+    func copy(_ copy: CopyMedia, _ request: RequestKey) {
+        begin(request) { [self] () async throws(DatabaseError) in
+            let message = MessageMedia(copy.message, copy.copies)
+            if let problem = try await copies.create(message.media, for: copy) {
+                return bus.respond(to: request, problem)
+            }
+            let files = try await attached(AttachMedia(copy.conversation, by: copy.uploader, [message]))
+            bus.respond(to: request, status: 200) { Self.write(message, files, to: &$0) }
         }
     }
 

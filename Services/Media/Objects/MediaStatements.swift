@@ -133,6 +133,30 @@ enum MediaStatements {
         let media: Parameter<[MediaID]>
     }
 
+    struct CopyableInput: NamedFields {
+        let slot: Parameter<Slot>
+        let media: Parameter<[MediaID]>
+        let conversation: Parameter<ConversationID>
+        let message: Parameter<MessageID>
+    }
+
+    struct CopyableColumns: NamedFields {
+        let id: Column<MediaID>
+        let version: Column<Int64>
+        let sha256: Column<String>
+        let size: Column<Int64>
+        let thumbnails: Column<String?>
+        let facts: Column<String>
+    }
+
+    struct CreateCopyInput: NamedFields {
+        let slot: Parameter<Slot>
+        let user: Parameter<UserID>
+        let id: Parameter<MediaID>
+        let facts: Parameter<String>
+        let dailyLimit: Parameter<Int64>
+    }
+
     struct ReleaseInput: NamedFields {
         let slot: Parameter<Slot>
         let uploader: Parameter<UserID>
@@ -169,6 +193,10 @@ enum MediaStatements {
     static let attach = PreparedStatement<AttachInput, NoFields>("attach", PackageResources.attach_sql, .media)
     static let attachable = PreparedStatement<AttachableInput, MediaObject.Columns>(
         "attachable", PackageResources.attachable_sql, .media)
+    static let copyable = PreparedStatement<CopyableInput, CopyableColumns>(
+        "copyable", PackageResources.copyable_sql, .media)
+    static let createCopy = PreparedStatement<CreateCopyInput, NoFields>(
+        "create_copy", PackageResources.create_copy_sql, .media)
     static let release = PreparedStatement<ReleaseInput, NoFields>("release", PackageResources.release_sql, .media)
     static let carriers = PreparedStatement<CarriersInput, CarrierColumns>(
         "carriers", PackageResources.carriers_sql, .media)
@@ -230,13 +258,13 @@ enum MediaStatements {
     static let writing: [Statement] = [
         lockUsage.untyped, create.untyped, claim.untyped, advance.untyped, terminate.untyped,
         beginInspection.untyped, continueInspection.untyped, postpone.untyped, finishInspection.untyped,
-        lockObjects.untyped, attach.untyped, attachable.untyped, release.untyped,
+        lockObjects.untyped, attach.untyped, attachable.untyped, createCopy.untyped, release.untyped,
         carrierFound.untyped, erase.untyped, due.untyped, expire.untyped, settle.untyped, forget.untyped,
     ]
 
     static let reading: [Statement] = [
         object.untyped, carriers.untyped, processing.untyped, kept.untyped, signingKey.untyped, backlog.untyped,
-        readyObjects.untyped,
+        readyObjects.untyped, copyable.untyped,
     ]
 }
 

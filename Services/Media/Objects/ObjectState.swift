@@ -31,7 +31,12 @@ extension MediaID {
     static func random(of uploader: UserID) -> MediaID {
         var random = SystemRandomNumberGenerator()
         let high = random.next() & ~0xF000 | 0x4000
-        let low = random.next() & 0x3FFF_FFFF_FFFF_FF00 | 0x8000_0000_0000_0000 | UInt64(uploader.slot.number)
-        return MediaID(UUIDBytes(high: high, low: low))
+        let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        return MediaID(UUIDBytes(high: high, low: low), of: uploader)
+    }
+
+    /// - Parameter uuid: any of version 4; its last byte becomes the slot.
+    init(_ uuid: UUIDBytes, of uploader: UserID) {
+        self.init(UUIDBytes(high: uuid.high, low: uuid.low & ~0xFF | UInt64(uploader.slot.number)))
     }
 }

@@ -241,6 +241,19 @@ struct FileStorage: ObjectStorage {
         try syncObjects(id)
     }
 
+    /// The copy has the same bytes on the disk, by another name.
+    func copy(_ kept: KeptObject, to id: MediaID) throws(FileError) {
+        for part in kept.parts {
+            let path = object(kept.id, kept.version, part)
+            let file = try open(path, in: folder("objects", kept.id), O_RDONLY)
+            if link(path, object(id, kept.version, part)) == 0 || errno == EEXIST { continue }
+            // A file has so many names at most, and a folder may be a disk of its own.
+            guard errno == EMLINK || errno == EXDEV else { throw FileError("link") }
+            try put(FileName(id, kept.version, part), file)
+        }
+        try syncObjects(id)
+    }
+
     func put(_ name: FileName, _ file: OpenFile) throws(FileError) {
         guard let kept = name.kept else { preconditionFailure("an upload is no object") }
         // A name that no row has, so that `media collect` finds what is left of it.

@@ -12,6 +12,12 @@ struct KeptObject: Sendable {
     let size: Int64
     let parts: [ObjectPart]
 
+    init(id: MediaID, version: Int64, sha256: String, size: Int64, thumbnails: String?) {
+        (self.id, self.version, self.sha256, self.size) = (id, version, sha256, size)
+        // As `InspectedFacts.json` wrote it.
+        parts = [.content] + [.small, .large].filter { thumbnails?.contains("\"size\":\"\($0.rawValue)\"") == true }
+    }
+
     func name(_ part: ObjectPart) -> FileName { FileName(id, version, part) }
 
     /// - Parameter sizes: of what a storage has, by name.
@@ -43,12 +49,9 @@ extension BlockingConnection {
             parameters.set(input.after, to: after)
             parameters.set(input.last, to: last)
         }.map { row in
-            // As `InspectedFacts.json` wrote it.
-            let thumbnails = row[columns.thumbnails] ?? ""
-            let parts = [ObjectPart.small, .large].filter { thumbnails.contains("\"size\":\"\($0.rawValue)\"") }
-            return KeptObject(
+            KeptObject(
                 id: row[columns.id], version: row[columns.version], sha256: row[columns.sha256],
-                size: row[columns.size], parts: [.content] + parts)
+                size: row[columns.size], thumbnails: row[columns.thumbnails])
         }
     }
 

@@ -49,6 +49,10 @@ protocol ObjectStorage: Sendable, CustomStringConvertible {
     /// `removeUpload`, so that this can be done again.
     func keepUpload(_ id: MediaID, as version: Int64) throws(FileError)
 
+    /// Keeps a copy of all parts of what is kept under the name of another file, in the same version. It can be done again.
+    /// Fails with `ENOENT` where they are not there any more.
+    func copy(_ object: KeptObject, to id: MediaID) throws(FileError)
+
     /// Keeps a whole file.
     func put(_ name: FileName, _ file: OpenFile) throws(FileError)
 

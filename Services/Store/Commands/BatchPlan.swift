@@ -11,8 +11,8 @@ struct SendItem {
 }
 
 extension NewMessage {
-    /// Attachments and polls have a statement of their own, for one message.
-    var isStoredAlone: Bool { !attachments.isEmpty || isPoll }
+    /// Attachments, polls and what is forwarded have a statement of their own, for one message.
+    var isStoredAlone: Bool { !attachments.isEmpty || isPoll || isForwarded }
 }
 
 /// What a batch does by statements of its own: adjacent messages, or one step.
@@ -26,7 +26,7 @@ enum Run {
 }
 
 /// A batch cut into runs, so that no statement contains two rows that depend on each other. In a run of messages no
-/// message occurs twice, no reply comes with its parent, and one with attachments, or a poll, is alone.
+/// message occurs twice, no reply comes with its parent, and one with attachments, a poll or a forward is alone.
 struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
@@ -74,6 +74,7 @@ struct BatchPlan {
         let key = MessageKey(conversation: item.conversation, message: item.message.id)
         let parent = item.message.replyTo.map { MessageKey(conversation: item.conversation, message: $0) }
         let isAlone = item.message.isStoredAlone
+        if let origin = item.message.forward?.origin { locks.insert(user: origin.userId) }
         if isAlone || idsInRun.contains(key) || parent.map(idsInRun.contains) == true { endRun() }
         idsInRun.insert(key)
         items.append(item)

@@ -234,6 +234,7 @@ extension MessageFields {
         attachments = created.isDeleted || item.message.attachments.isEmpty ? nil : .sent(item.message.attachments)
         poll = created.isDeleted ? nil : item.message.poll.map { .sent($0) }
         extra = created.isDeleted || item.message.extra.isEmpty ? nil : item.message.extra
+        origin = created.isDeleted ? nil : item.message.forward?.origin
         sentAt = item.message.sentAt
         createdAt = created.createdAt
         deletedAt = created.isDeleted ? created.createdAt : nil

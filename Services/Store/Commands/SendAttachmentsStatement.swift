@@ -5,7 +5,7 @@ import Postgres
 import Slots
 import Wire
 
-/// Stores a run of one message with attachments, or of one poll.
+/// Stores a run of one message with attachments, of one poll, or of one that is forwarded.
 enum SendAttachmentsStatement {
     struct Input: NamedFields {
         let key: ConversationInput
@@ -21,6 +21,11 @@ enum SendAttachmentsStatement {
         let isSealed: Parameter<Bool>
         let options: Parameter<[String]>
         let isMultiple: Parameter<Bool>
+        let forwardOf: Parameter<String?>
+        let sourceVerdict: Parameter<SendVerdict?>
+        let forwardedBy: Parameter<UserID?>
+        let forwardedBySlot: Parameter<Slot?>
+        let forwardedAt: Parameter<Timestamp?>
         let answersAttachments: Parameter<Bool>
     }
 
@@ -43,7 +48,27 @@ enum SendAttachmentsStatement {
             parameters.set(input.isSealed, to: message.isSealed)
             parameters.set(input.options, to: message.poll?.options ?? [])
             parameters.set(input.isMultiple, to: message.poll?.isMultiple ?? false)
+            let forward = message.forward
+            parameters.set(input.forwardOf, to: forward?.named)
+            parameters.set(input.sourceVerdict, to: forward?.problem.map(SendVerdict.init))
+            parameters.set(input.forwardedBy, to: forward?.origin?.userId)
+            parameters.set(input.forwardedBySlot, to: forward?.origin?.userId.slot)
+            parameters.set(input.forwardedAt, to: forward?.origin?.sentAt)
             parameters.set(input.answersAttachments, to: answersAttachments)
+        }
+    }
+}
+
+extension Forward {
+    /// What its sender named, in one form.
+    fileprivate var named: String { "\(source.head.conversation)/\(source.message)/\(showsOrigin)" }
+}
+
+extension SendVerdict {
+    fileprivate init(_ problem: Forward.Problem) {
+        switch problem {
+        case .notFound: self = .sourceIsMissing
+        case .notForwardable: self = .notForwardable
         }
     }
 }

@@ -162,6 +162,10 @@ enum SendVerdict: Int16, PostgresEnum {
     case mayNotMentionAll = 9
     /// By an administrator. The edges refuse what clients send; this is for what was scheduled.
     case senderIsSuspended = 10
+    /// What is to be forwarded is nothing that its sender may read.
+    case sourceIsMissing = 11
+    case notForwardable = 12
+    case originIsErased = 13
 
     fileprivate func outcome(of message: NewMessage) -> SendStatement.Outcome {
         switch self {
@@ -175,6 +179,9 @@ enum SendVerdict: Int16, PostgresEnum {
         case .fileIsMissing: .refused(message.attachments.problem)
         case .mayNotWrite: .refused(.mayNotWrite)
         case .mayNotMentionAll: .refused(.mayNotMentionAll)
+        case .sourceIsMissing: .refused(Problem(.notFound, "forward.messageId: there is no such message"))
+        case .notForwardable: .refused(.notForwardable)
+        case .originIsErased: .refused(Problem(.unavailable, "the message that is forwarded changes just now"))
         case .senderIsSuspended: preconditionFailure("no statement for clients looks for it")
         }
     }
@@ -235,6 +242,9 @@ extension Problem {
     static let conversationIsImported = Problem(.conflict, "the conversation is being imported")
     static let notAMember = Problem(.forbidden, "only members may do this")
     static let mayNotWrite = Problem(.forbidden, "only members whose role may write here do this")
+    static let notForwardable = Problem(
+        .notForwardable,
+        "forward.messageId: it is deleted, sealed, a poll or no user's message, disappears by itself, or carries a file that is gone")
     static let mayNotMentionAll = Problem(
         .forbidden, "mentionsAll: only members of a group whose role may mention everybody do this")
 }

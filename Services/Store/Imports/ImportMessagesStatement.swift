@@ -16,6 +16,8 @@ enum ImportMessagesStatement {
         let attachments: Parameter<[UnsafeRawBufferPointer?]>
         let extras: Parameter<[UnsafeRawBufferPointer?]>
         let sealed: Parameter<[Bool]>
+        let forwardedBy: Parameter<[UserID?]>
+        let forwardedTimes: Parameter<[Timestamp?]>
         let eventPlaces: Parameter<[Int64]>
         let eventSteps: Parameter<[Int16]>
         let eventTimes: Parameter<[Timestamp]>
@@ -68,6 +70,8 @@ enum ImportMessagesStatement {
                 input.attachments, to: messages.lazy.map { $0.attachments.isEmpty ? nil : $0.attachments })
             parameters.set(input.extras, to: messages.lazy.map { $0.extra.isEmpty ? nil : $0.extra })
             parameters.set(input.sealed, to: messages.lazy.map(\.isSealed))
+            parameters.set(input.forwardedBy, to: messages.lazy.map { $0.forwarded?.userId })
+            parameters.set(input.forwardedTimes, to: messages.lazy.map { $0.forwarded?.sentAt })
             parameters.set(input.eventPlaces, to: events.lazy.map { Int64($0.place) })
             parameters.set(input.eventSteps, to: events.lazy.map { Int16($0.step) })
             parameters.set(input.eventTimes, to: events.lazy.map(\.at))

@@ -50,6 +50,8 @@ struct MessageFields {
     /// The application's own JSON.
     var extra: UnsafeRawBufferPointer?
     var pin: Pin?
+    /// Who wrote it, of a forwarded message that shows it.
+    var origin: Forwarded?
     var sentAt: Timestamp
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -155,6 +157,13 @@ extension ByteBuffer {
         case nil: break
         }
         if let extra = message.extra { append(key: "extra", encoded: extra) }
+        if let origin = message.origin {
+            append(key: "forwarded")
+            beginObject()
+            append(key: "userId", json: origin.userId)
+            append(key: "sentAt", json: origin.sentAt)
+            endObject()
+        }
         if let pin = message.pin {
             append(key: "pinned")
             beginObject()

@@ -129,10 +129,9 @@ final class MediaReleases {
 
         init(_ row: Row, _ columns: MediaStatements.ReleaseColumns) {
             slot = row[columns.slot]
-            let media = row[columns.media].split(separator: ",").compactMap { UUIDBytes(String($0)) }
             request = ReleaseMedia(
                 row[columns.conversationId], by: row[columns.senderId],
-                MessageMedia(row[columns.messageId], media.map { MediaID($0) }))
+                MessageMedia(row[columns.messageId], MediaID.list(row[columns.media])))
         }
     }
 

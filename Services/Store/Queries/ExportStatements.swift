@@ -87,6 +87,8 @@ enum ExportStatements {
         let attachments: Column<UnsafeRawBufferPointer?>
         let extra: Column<UnsafeRawBufferPointer?>
         let isSealed: Column<Bool?>
+        let forwardedBy: Column<UserID?>
+        let forwardedAt: Column<Timestamp>
         let body: Column<UnsafeRawBufferPointer?>
         let bodyAt: Column<Timestamp?>
     }

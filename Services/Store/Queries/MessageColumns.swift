@@ -23,6 +23,8 @@ struct MessageColumns: NamedFields {
     let pinnedBy: Column<UserID>
     let pinnedAt: Column<Timestamp>
     let isExpired: Column<Bool?>
+    let forwardedBy: Column<UserID?>
+    let forwardedAt: Column<Timestamp>
 }
 
 /// The columns of {plain_message}.
@@ -67,6 +69,7 @@ extension MessageFields {
         editedAt = row[columns.editedAt]
         deletedAt = row[columns.deletedAt]
         isExpired = row[columns.isExpired] ?? false
+        origin = row[columns.forwardedBy].map { Forwarded(userId: $0, sentAt: row[columns.forwardedAt]) }
         parent = row[columns.replyTo].map { Parent(id: $0, seq: row[columns.replySeq]) }
     }
 

@@ -198,6 +198,9 @@ private struct ExportRows {
                 deletedAt: row[columns.deletedAt], texts: texts,
                 attachments: row[columns.attachments] ?? .init(start: nil, count: 0),
                 extra: row[columns.extra] ?? .init(start: nil, count: 0),
-                isSealed: !texts.isEmpty && row[columns.isSealed] == true))
+                isSealed: !texts.isEmpty && row[columns.isSealed] == true,
+                forwarded: row[columns.forwardedBy].map {
+                    Forwarded(userId: $0, sentAt: row[columns.forwardedAt])
+                }))
     }
 }

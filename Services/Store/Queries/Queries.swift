@@ -19,7 +19,7 @@ final class Queries {
         [
             MembersStatement.page.untyped, MembersStatement.single.untyped, HistoryStatement.statement.untyped,
             WholeMessages.statement.untyped, MessageStatement.statement.untyped, MessageStatement.ofWriter.untyped,
-            WrittenMessagesStatement.statement.untyped,
+            WrittenMessagesStatement.statement.untyped, ForwardSourceStatement.statement.untyped,
             RecipientsStatement.statement, ReceiptCounts.statement.untyped, ReceiptDates.statement.untyped,
             KeptDates.statement.untyped, PrivateFeedStatement.statement.untyped, BootstrapStatement.statement.untyped,
             PositionsStatement.conversations.untyped, PositionsStatement.users.untyped,
@@ -107,6 +107,7 @@ final class Queries {
         case .reports: try prepare(reports) { .user($0.administrator) }
         case .report: try prepare(report) { .user($0.head.reader) }
         case .acts: try prepare(acts) { .user($0.administrator) }
+        case .forwardSource: try prepare(forwardSource) { .user($0.head.reader) }
         case .writtenMessages: try prepare(writtenMessages) { .user($0.sender) }
         case .requests: try prepare(requests) { .user($0.user) }
         case .profiles: try prepare(profiles) { .user($0.reader) }
@@ -124,8 +125,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .write,
-            .readMoved,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .sendForwarded,
+            .write, .readMoved,
             .putSettings,
             .putProfile,
             .eraseUser,

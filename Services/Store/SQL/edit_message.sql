@@ -27,8 +27,9 @@ verdict AS MATERIALIZED (
             WHEN (SELECT NOT {is_permitted(
                 permissions => c.permissions, bits => {GroupPermissions.write}, role => standing.role)} FROM conversation c)
                 THEN {Problem.forbidden}
-            -- Who has voted has voted on this question.
-            WHEN t.deleted_at IS NOT NULL OR t.kind = {MessageKind.poll} OR (t.kind = {MessageKind.sealed}) <> :is_sealed THEN {Problem.conflict}
+            -- Who has voted has voted on this question. And nobody puts words into the mouth of who wrote it.
+            WHEN t.deleted_at IS NOT NULL OR t.kind = {MessageKind.poll} OR t.forwarded_by IS NOT NULL
+                OR (t.kind = {MessageKind.sealed}) <> :is_sealed THEN {Problem.conflict}
             -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
             -- from one that was wrong, and may not be edited for as long as that was.
             WHEN {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}

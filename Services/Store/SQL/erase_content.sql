@@ -1,5 +1,5 @@
--- Replaces a user's messages with tombstones, and removes the user's tapbacks and votes and mentions of the user from other
--- messages: a piece of a conversation, whose row is locked (lock_conversations). Each changed message is one change, as if made by the
+-- Replaces a user's messages with tombstones, and removes the user's tapbacks and votes, mentions of the user, and the name as the
+-- origin of forwarded ones from other messages: a piece of a conversation, whose row is locked (lock_conversations). Each changed message is one change, as if made by the
 -- user, so every client that holds it is notified.
 --
 -- :slot         smallint
@@ -12,7 +12,7 @@
 -- > last_seq  bigint    the last position that was taken, or NULL
 -- > positions bigint    how many were taken, or NULL
 WITH scanned AS MATERIALIZED (
-    SELECT m.seq, m.id, m.sender_id, m.kind, m.deleted_at, m.tapback_count, m.mentions
+    SELECT m.seq, m.id, m.sender_id, m.kind, m.deleted_at, m.tapback_count, m.mentions, m.forwarded_by
     FROM store.messages m
     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq > :after
     ORDER BY m.seq LIMIT {ErasureStatements.scanLimit}
@@ -26,11 +26,12 @@ WITH scanned AS MATERIALIZED (
             SELECT v.options FROM store.votes v
             WHERE v.slot = :slot AND v.conversation_id = :conversation AND v.message_id = s.id AND v.user_id = :user), 0)
             ELSE 0 END AS vote,
-        coalesce(s.mentions @> ARRAY[:user], false) AS has_mention
+        coalesce(s.mentions @> ARRAY[:user], false) AS has_mention,
+        coalesce(s.forwarded_by = :user, false) AS is_origin
     FROM scanned s
 ), hit AS MATERIALIZED (
     SELECT j.*, row_number() OVER (ORDER BY j.seq) AS place FROM judged j
-    WHERE j.is_own OR j.has_tapback OR j.vote > 0 OR j.has_mention
+    WHERE j.is_own OR j.has_tapback OR j.vote > 0 OR j.has_mention OR j.is_origin
     ORDER BY j.seq LIMIT {ErasureStatements.hitsLimit}
 ), moved AS (
     UPDATE store.conversations c
@@ -56,6 +57,7 @@ WITH scanned AS MATERIALIZED (
         extra = CASE WHEN NOT h.is_own THEN m.extra END,
         pinned_seq = CASE WHEN NOT h.is_own THEN m.pinned_seq END,
         mentions = CASE WHEN NOT h.is_own THEN nullif(array_remove(m.mentions, :user), '{}') END,
+        forwarded_by = CASE WHEN NOT h.is_own AND NOT h.is_origin THEN m.forwarded_by END,
         deleted_at = CASE WHEN h.is_own THEN moved.last_at ELSE m.deleted_at END,
         tapback_count = CASE WHEN h.is_own THEN 0 WHEN h.has_tapback THEN m.tapback_count - 1
             ELSE m.tapback_count END

@@ -30,6 +30,8 @@
 -- > attachments   text        JSON array, or NULL
 -- > extra         text        JSON object, or NULL
 -- > is_sealed     boolean     or NULL
+-- > forwarded_by  text        or NULL
+-- > forwarded_at  timestamptz or NULL
 -- > body          text        or NULL
 -- > body_at       timestamptz or NULL
 WITH {stays_of_reader},
@@ -58,7 +60,7 @@ read AS MATERIALIZED (
     SELECT CASE WHEN count(*) < {ExportStatements.rowsPerPage} THEN :through ELSE max(f.seq) - 1 END AS through FROM found f
 ),
 judged AS MATERIALIZED (
-    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.extra, t.body, t.edited_at, t.created_at,
+    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.extra, t.forwarded_by, t.forwarded_at, t.body, t.edited_at, t.created_at,
         CASE f.kind
             WHEN {ChangeKind.messageCreated} THEN t.kind <> {MessageKind.system} AND t.is_visible
             WHEN {ChangeKind.tapbackSet} THEN t.is_visible
@@ -74,7 +76,8 @@ judged AS MATERIALIZED (
         ) END AS tapback
     FROM found f LEFT JOIN LATERAL (
         SELECT m.changed_seq, m.deleted_at, m.kind, CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
-            CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra, m.body, m.edited_at, m.created_at,
+            CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra,
+            CASE WHEN m.deleted_at IS NULL THEN m.forwarded_by END AS forwarded_by, m.forwarded_at, m.body, m.edited_at, m.created_at,
             :reader IS NULL OR m.sender_id = :reader OR (
                 SELECT true FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                 AND {is_not_hidden(seq => m.seq)} AS is_visible,
@@ -131,7 +134,7 @@ page AS MATERIALIZED (
 )
 SELECT p.covered, p.covered = (SELECT s.seq - 1 FROM stale s) IS TRUE AS is_stale, v.stay_count, v.end_seq AS view_end,
     j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback,
-    j.attachments, j.extra, j.message_kind = {MessageKind.sealed} AS is_sealed, t.body,
+    j.attachments, j.extra, j.message_kind = {MessageKind.sealed} AS is_sealed, j.forwarded_by, j.forwarded_at, t.body,
     t.at AS body_at
 FROM page p CROSS JOIN view v
 LEFT JOIN judged j ON j.is_shown AND j.seq <= p.covered

@@ -20,6 +20,8 @@
 -- :attachments   text[]         JSON arrays, or NULL
 -- :extras        text[]         JSON objects, or NULL
 -- :sealed        boolean[]
+-- :forwarded_by  text[]         who wrote a forwarded one, or NULL
+-- :forwarded_times timestamptz[] as well
 -- :event_places  bigint[]       the places of messages with edits or a deletion, ascending
 -- :event_steps   smallint[]
 -- :event_times   timestamptz[]
@@ -45,9 +47,10 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN (k.sender_id, k.created_at) <> (m.sender_id, m.at) THEN {ImportVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, k.attachments, k.extra, k.kind = {MessageKind.sealed})
+                    AND (k.body, k.reply_to, k.attachments, k.extra, k.kind = {MessageKind.sealed}, k.forwarded_at)
                         IS DISTINCT FROM (
-                            m.body, m.reply_to, :attachments[m.ordinal], :extras[m.ordinal], :sealed[m.ordinal])
+                            m.body, m.reply_to, :attachments[m.ordinal], :extras[m.ordinal], :sealed[m.ordinal],
+                            :forwarded_times[m.ordinal])
                     THEN {ImportVerdict.idIsTaken}
                 ELSE {ImportVerdict.repeated} END
              FROM store.messages k
@@ -134,14 +137,15 @@ moved AS (
     RETURNING c.last_seq - d.count AS base
 ),
 inserted AS (
-    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, attachments, extra, sent_at, created_at, edited_at, deleted_at)
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, attachments, extra, sent_at, created_at, edited_at, deleted_at, forwarded_by, forwarded_at)
     SELECT :slot, :conversation, moved.base + s.first_place, s.message_id, moved.base + s.place, s.sender_id,
         CASE
             WHEN :sealed[-s.target] THEN {MessageKind.sealed} WHEN s.parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         s.body, s.parent, s.reply_seq,
         CASE WHEN s.body IS NOT NULL THEN :attachments[-s.target] END, CASE WHEN s.body IS NOT NULL THEN :extras[-s.target] END,
         s.created_at, s.created_at, CASE WHEN s.is_event AND s.body IS NOT NULL THEN s.at END,
-        CASE WHEN s.is_event AND s.body IS NULL THEN s.at END
+        CASE WHEN s.is_event AND s.body IS NULL THEN s.at END,
+        CASE WHEN s.body IS NOT NULL THEN :forwarded_by[-s.target] END, :forwarded_times[-s.target]
     FROM steps s, moved WHERE s.target < 0 AND s.is_last
 ),
 -- What becomes of earlier messages. Their rows are found by arrays, not by joins: see above.
@@ -155,10 +159,11 @@ deleted AS MATERIALIZED (
 ),
 changed AS (
     UPDATE store.messages m
-    SET (changed_seq, body, edited_at, deleted_at, attachments, extra, mentions, tapback_count) = (
+    SET (changed_seq, body, edited_at, deleted_at, attachments, extra, mentions, forwarded_by, tapback_count) = (
         SELECT moved.base + n.place, n.body, CASE WHEN n.body IS NULL THEN m.edited_at ELSE n.at END,
             CASE WHEN n.body IS NULL THEN n.at END, CASE WHEN n.body IS NOT NULL THEN m.attachments END,
             CASE WHEN n.body IS NOT NULL THEN m.extra END, CASE WHEN n.body IS NOT NULL THEN m.mentions END,
+            CASE WHEN n.body IS NOT NULL THEN m.forwarded_by END,
             CASE WHEN n.body IS NULL THEN 0 ELSE m.tapback_count END
         FROM moved, (
             SELECT o.places[k.n] AS place, o.times[k.n] AS at, o.texts[k.n] AS body

@@ -1,5 +1,8 @@
--- Stores a run of one message with attachments, or of one poll. It finds what send_messages finds, under the same locks, and returns a row of
--- the same columns. A statement of their own keeps them out of the path of all other messages.
+-- Stores a run of one message with attachments, of one poll, or of one that is forwarded. It finds what send_messages finds, under the same
+-- locks, and returns a row of the same columns. A statement of their own keeps them out of the path of all other messages.
+--
+-- A repetition of what was forwarded is known by what it names, whatever became of that: it comes even where there is nothing to
+-- forward any more, with the verdict on that.
 --
 -- :slot                smallint
 -- :conversation        uuid
@@ -15,6 +18,11 @@
 -- :is_sealed           boolean
 -- :options             text[]      of a poll; of any other message empty
 -- :is_multiple         boolean
+-- :forward_of          text        what a forwarded message names, or NULL
+-- :source_verdict      smallint    SendVerdict, if that cannot be forwarded, or NULL
+-- :forwarded_by        text        who wrote it, or NULL
+-- :forwarded_by_slot   smallint    as well
+-- :forwarded_at        timestamptz as well
 -- :answers_attachments boolean     whether what carries attachments may be replied to
 --
 -- > conversations  bigint[]
@@ -54,6 +62,11 @@ judged AS MATERIALIZED (
             WHEN left(:mentions, 1) = {Mentions.everybody}
                 AND {may_mention_all} IS NOT TRUE
                 THEN {SendVerdict.mayNotMentionAll}
+            WHEN :source_verdict IS NOT NULL THEN :source_verdict
+            -- A moment later it is known without the name.
+            WHEN EXISTS (
+                SELECT FROM store.erasures e WHERE e.user_slot = :forwarded_by_slot AND e.user_id = :forwarded_by)
+                THEN {SendVerdict.originIsErased}
             WHEN :media IS NOT NULL AND :attachments IS NULL AND NOT is_deleted THEN {SendVerdict.fileIsMissing}
             ELSE {SendVerdict.stored}
         END AS outcome
@@ -61,8 +74,8 @@ judged AS MATERIALIZED (
         SELECT
             {presence_of_sender} AS role,
             (SELECT CASE
-                WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
-                WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
+                WHEN k.sender_id <> :sender OR k.forward_of IS DISTINCT FROM {forward_digest} THEN {SendVerdict.idIsTaken}
+                WHEN :forward_of IS NULL AND k.edited_at IS NULL AND k.deleted_at IS NULL
                     AND (k.body, k.reply_to, array_to_string(k.mentions, ','), {media_of(row => k)}, k.extra,
                             k.kind = {MessageKind.sealed}, (
                                 SELECT (l.options, l.is_multiple) IS NOT DISTINCT FROM (:options, :is_multiple)
@@ -81,12 +94,13 @@ judged AS MATERIALIZED (
 ),
 {advance_by_one},
 inserted AS (
-    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at)
+    INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, mentions, attachments, extra, sent_at, created_at, deleted_at, forwarded_by, forwarded_at, forward_of)
     SELECT :slot, :conversation, last_seq, :id, last_seq, :sender,
         CASE WHEN cardinality(:options) > 0 THEN {MessageKind.poll} WHEN :is_sealed THEN {MessageKind.sealed} WHEN :parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         CASE WHEN NOT is_deleted THEN :text END, :parent, (SELECT seq FROM parent),
         CASE WHEN NOT is_deleted THEN string_to_array(:mentions, ',') END, CASE WHEN NOT is_deleted THEN :attachments END,
-        CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END
+        CASE WHEN NOT is_deleted THEN :extra END, :sent_at, last_at, CASE WHEN is_deleted THEN last_at END,
+        CASE WHEN NOT is_deleted THEN :forwarded_by END, :forwarded_at, {forward_digest}
     FROM advanced, judged
 ),
 poll AS (

@@ -36,7 +36,8 @@ WITH judged AS MATERIALIZED (
                 WHEN k.sender_id <> :sender THEN {SendVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
                     AND (k.body IS DISTINCT FROM :text OR k.reply_to IS NOT NULL OR k.mentions IS NOT NULL
-                        OR k.attachments IS NOT NULL OR k.extra IS NOT NULL OR k.kind IN ({MessageKind.sealed}, {MessageKind.poll}))
+                        OR k.attachments IS NOT NULL OR k.extra IS NOT NULL OR k.kind IN ({MessageKind.sealed}, {MessageKind.poll})
+                        OR k.forward_of IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k

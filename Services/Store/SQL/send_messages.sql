@@ -133,7 +133,7 @@ judged AS MATERIALIZED (
                     AND ((k.body, k.reply_to, array_to_string(k.mentions, ','), k.extra, k.kind = {MessageKind.sealed},
                             k.kind = {MessageKind.poll})
                             IS DISTINCT FROM (m.body, m.reply_to, m.mentions, m.extra, m.is_sealed, false)
-                        OR k.attachments IS NOT NULL)
+                        OR k.attachments IS NOT NULL OR k.forward_of IS NOT NULL)
                     THEN {SendVerdict.idIsTaken}
                 ELSE {SendVerdict.repeated} END
              FROM store.messages k

@@ -46,6 +46,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
     public var attachments: [Attachment]?
     /// The application's own fields, as its sender gave them. Nil without any, and if it was deleted for everyone.
     public var extra: [String: JSONValue]?
+    /// Who wrote it, of a forwarded message whose sender says so.
+    public var forwarded: Forwarded?
     /// Nil when it is not pinned.
     public var pinned: MessagePin?
 
@@ -68,7 +70,8 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         deletedAt: Timestamp? = nil, expired: Bool = false, event: SystemEvent? = nil, replyTo: Reference? = nil,
         tapbacks: [Tapback] = [],
         tapbackCounts: [TapbackKind: Int] = [:], mentions: [UserID] = [], mentionsAll: Bool = false,
-        attachments: [Attachment]? = nil, extra: [String: JSONValue]? = nil, pinned: MessagePin? = nil,
+        attachments: [Attachment]? = nil, extra: [String: JSONValue]? = nil, forwarded: Forwarded? = nil,
+        pinned: MessagePin? = nil,
         status: DeliveryStatus = .none,
         dateDelivered: Timestamp? = nil, dateRead: Timestamp? = nil, deliveredCount: Int? = nil,
         readCount: Int? = nil, recipientCount: Int? = nil
@@ -96,6 +99,7 @@ public struct Message: Hashable, Sendable, Codable, Identifiable {
         self.mentionsAll = mentionsAll
         self.attachments = attachments
         self.extra = extra
+        self.forwarded = forwarded
         self.pinned = pinned
         self.status = status == .none ? nil : .known(status)
         self.dateDelivered = dateDelivered
@@ -117,12 +121,12 @@ extension Message {
     public func mentions(_ user: UserID) -> Bool { senderId != user && (mentionsAll || mentions.contains(user)) }
 
     /// Whether the server would accept a new text for it: from its sender, within the edit window, unless it is deleted,
-    /// sealed, a poll or a system message.
+    /// sealed, a poll or a system message, or shows who wrote it.
     ///
     /// - Parameter now: by the server's clock.
     public func isEditable(by user: UserID, at now: Timestamp) -> Bool {
         let window = ContractLimits.editWindow.components.seconds * 1000
-        return senderId == user && !deletedForEveryone && (kind == .text || kind == .reply)
+        return senderId == user && !deletedForEveryone && forwarded == nil && (kind == .text || kind == .reply)
             && now.milliseconds - createdAt.milliseconds <= window
     }
 
@@ -279,6 +283,18 @@ public struct Tapback: Hashable, Sendable, Codable {
     public init(userId: UserID, kind: TapbackKind) {
         self.userId = userId
         self.kind = kind
+    }
+}
+
+/// Who first wrote a message that was forwarded.
+public struct Forwarded: Hashable, Sendable, Codable {
+    public var userId: UserID
+    /// By that sender's clock.
+    public var sentAt: Timestamp
+
+    public init(userId: UserID, sentAt: Timestamp) {
+        self.userId = userId
+        self.sentAt = sentAt
     }
 }
 

@@ -58,6 +58,7 @@ public struct Problem: Error, Hashable, Sendable {
         case suspended = 14
         case refusedByApplication = 15
         case pollClosed = 16
+        case notForwardable = 17
 
         public var name: StaticString {
             switch self {
@@ -77,6 +78,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .suspended: "suspended"
             case .refusedByApplication: "refusedByApplication"
             case .pollClosed: "pollClosed"
+            case .notForwardable: "notForwardable"
             }
         }
 
@@ -98,6 +100,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .suspended: "Suspended by an administrator"
             case .refusedByApplication: "Refused by the application"
             case .pollClosed: "The poll is closed"
+            case .notForwardable: "The message cannot be forwarded"
             }
         }
 
@@ -109,7 +112,7 @@ public struct Problem: Error, Hashable, Sendable {
             case .notFound: 404
             case .conflict, .mediaNotReady, .pollClosed: 409
             case .tooLarge: 413
-            case .notReplyable: 422
+            case .notReplyable, .notForwardable: 422
             case .rateLimited: 429
             case .overloaded, .unavailable, .skipped: 503
             }

@@ -26,12 +26,14 @@ public enum RequestBody {
     public struct NewMessage: Hashable, Sendable, Codable {
         /// A UUID of version 7 or 4, created before the first attempt.
         public var id: MessageID
-        /// Not blank, at most 16 KiB of UTF-8. Nil only beside attachments, and in a sealed message.
+        /// Not blank, at most 16 KiB of UTF-8. Nil only beside attachments, in a sealed message, and in one that is forwarded.
         public var text: String?
         /// What the sender has encrypted, in base64 with padding, at most 32 KiB of it; beside it neither text nor `replyTo`.
         public var sealed: String?
         /// Makes it a poll, of which the text is the question; beside it neither attachments nor `sealed`.
         public var poll: NewPoll?
+        /// In place of a text, and of all that follows but `sentAt`.
+        public var forward: Forward?
         /// Files that the sender has uploaded, at most 10.
         public var attachments: [AttachmentReference]?
         /// The immediate parent.
@@ -45,9 +47,8 @@ public enum RequestBody {
         public var sentAt: Timestamp?
 
         public init(
-            id: MessageID, text: String?, sealed: String? = nil, poll: NewPoll? = nil,
-            attachments: [AttachmentReference]? = nil,
-            replyTo: MessageID? = nil,
+            id: MessageID, text: String?, sealed: String? = nil, poll: NewPoll? = nil, forward: Forward? = nil,
+            attachments: [AttachmentReference]? = nil, replyTo: MessageID? = nil,
             mentions: [UserID]? = nil, mentionsAll: Bool? = nil, extra: [String: JSONValue]? = nil,
             sentAt: Timestamp? = nil
         ) {
@@ -55,6 +56,7 @@ public enum RequestBody {
             self.text = text
             self.sealed = sealed
             self.poll = poll
+            self.forward = forward
             self.attachments = attachments
             self.replyTo = replyTo
             self.mentions = mentions
@@ -83,6 +85,21 @@ public enum RequestBody {
         public var options: [Int]
 
         public init(options: [Int]) { self.options = options }
+    }
+
+
+    /// The message that is forwarded.
+    public struct Forward: Hashable, Sendable, Codable {
+        public var conversationId: ConversationID
+        public var messageId: MessageID
+        /// Whether it shows who wrote it. Nil: no.
+        public var origin: Bool?
+
+        public init(conversationId: ConversationID, messageId: MessageID, origin: Bool?) {
+            self.conversationId = conversationId
+            self.messageId = messageId
+            self.origin = origin
+        }
     }
 
     /// An uploaded file that a message is to carry.

@@ -170,11 +170,12 @@ extension Reader {
                 ], conversations: Array("[]".utf8), showsPresence: true, blocked: [alice])),
         layout(Problem(.notFound, "no")),
         request, response, sendMessages, importRecords, exportHead, exportPage, change, privateChange, status,
-        senderCounts, attachments,
+        senderCounts, attachments, forwarded,
         layout(MayReadAttachment(media, of: message, by: bob, in: conversation, reader: nil)),
         layout(WrittenMessages([.init(message), .init(message, text: "ü")], in: conversation, by: bob)),
         layout(WrittenMessages.Answer(isInConversation: true, areWritten: [true, false])),
         layout(AttachMedia(conversation, by: bob, [MessageMedia(message, [media])])),
+        layout(CopyMedia(MessageMedia(message, [media]), in: conversation, for: message, in: conversation, by: bob)),
         layout(ReleaseMedia(conversation, by: bob, MessageMedia(message, [media]))), layout(EraseMedia(of: bob)),
         layout(ReportQuery(head, report: ReportID(message.uuid))),
         layout(ReportsQuery(by: bob, in: Slot(0xC5), areOpen: true, limit: 50, after: reportPlace)), reports,
@@ -270,6 +271,35 @@ extension Reader {
                 message.attachments.forEach { areInside = areInside && bytes.contains($0.descriptor) }
                 areInside = areInside && bytes.contains(message.extra)
             }
+            return areInside
+        } catch {
+            return areInside ? nil : false
+        }
+    }
+
+    private static let forwarded = Reader(
+        "SendMessages, forwarded",
+        examples: [
+            written { buffer in
+                SendMessages.writeHead(conversation, alice, count: 1, to: &buffer)
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                var forward = Forward(
+                    of: MessageQuery(ConversationQuery(conversation, reader: alice), message: message),
+                    showsOrigin: true)
+                forward.origin = Forwarded(userId: bob, sentAt: someTime)
+                forward.withEncoded { forward in
+                    NewMessage(
+                        id: message, sentAt: someTime, replyTo: nil, mentions: none, text: none, forward: forward
+                    ).write(to: &buffer, .forwarded)
+                }
+            }
+        ]
+    ) { bytes in
+        var reader = ByteReader(bytes)
+        guard let request = try? SendMessages(from: &reader, .forwarded) else { return nil }
+        var areInside = true
+        do throws(WireError) {
+            try request.forEachMessage { areInside = areInside && bytes.contains($0.text) && $0.forward != nil }
             return areInside
         } catch {
             return areInside ? nil : false

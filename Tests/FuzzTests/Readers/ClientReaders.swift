@@ -18,7 +18,8 @@ extension Reader {
             "message",
             #"{"id":"\#(id)","text":"Sunday, nine? 🧗","replyTo":"\#(id)","mentions":["alice","b.o-b"],"mentionsAll":true,"sentAt":"2026-11-21T18:00:00.123+02:00"}"#,
             #"{"id":"\#(id)","text":"\u00e9\ud83e\uddd7\n","attachments":null,"extra":{"a":[1.5]}}"#,
-            #"{"id":"\#(id)","sealed":"c2VhbA=="}"#
+            #"{"id":"\#(id)","sealed":"c2VhbA=="}"#,
+            #"{"id":"\#(id)","forward":{"conversationId":"\#(id)","messageId":"\#(id)","origin":true}}"#
         ) { (try? MessageFields($0, limits: limits, now: Timestamp(milliseconds: 0))).map { _ in true } },
         Reader(
             "messages",

@@ -686,6 +686,27 @@ import Testing
         await outsider.close()
     }
 
+    @Test("a message is forwarded to another conversation, with the name of who wrote it or without")
+    func forwarding() async throws {
+        let world = try FaceWorld()
+        let (writer, reader) = (try await world.connected(ben), try await world.connected(anna))
+        let sent = try await writer.conversation(world.group).send("Nine?")
+        let source = reader.conversation(world.group)
+        #expect(await first(source.timeline()) { page in page.rows.contains { $0.id == sent } } != nil)
+        let other = try await reader.createGroup(with: [carla], title: "Other")
+        for showsOrigin in [true, false] {
+            let id = try await source.forward(sent, to: other.id, showingOrigin: showsOrigin)
+            let page = await first(other.timeline()) { page in
+                page.rows.contains { $0.id == id && $0.state == .stored }
+            }
+            let message = page?.rows.first { $0.id == id }?.message
+            #expect(message?.text == "Nine?" && message?.senderId == anna)
+            #expect(message?.forwarded?.userId == (showsOrigin ? ben : nil))
+        }
+        await writer.close()
+        await reader.close()
+    }
+
     @Test("the next message that mentions the user is found behind what they have read, over pages that have none")
     func mentions() async throws {
         let world = try FaceWorld()

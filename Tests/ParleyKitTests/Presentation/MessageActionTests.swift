@@ -8,7 +8,7 @@ import Testing
     func own() {
         let row = TimelineRow(message: said(1, by: anna))
         let early = MessageActions(row, viewer: anna, now: at(15))
-        #expect(early.allowed == [.reply, .edit, .copy, .tapback, .pin, .deleteForMe, .deleteForEveryone])
+        #expect(early.allowed == [.reply, .forward, .edit, .copy, .tapback, .pin, .deleteForMe, .deleteForEveryone])
         #expect(early.editableUntil == at(15))
         let late = MessageActions(row, viewer: anna, now: Timestamp(milliseconds: at(15).milliseconds + 1))
         #expect(late.refusal(of: .edit) == .editWindowClosed(at(15)))
@@ -19,7 +19,7 @@ import Testing
     @Test("another's message can be answered, not changed")
     func anothers() {
         let actions = MessageActions(TimelineRow(message: said(1, by: ben)), viewer: anna, now: at(0))
-        #expect(actions.allowed == [.reply, .copy, .tapback, .pin, .deleteForMe, .report])
+        #expect(actions.allowed == [.reply, .forward, .copy, .tapback, .pin, .deleteForMe, .report])
         #expect(actions.refusal(of: .edit) == .anotherSender)
         #expect(actions.refusal(of: .deleteForEveryone) == .anotherSender)
         #expect(actions.refusal(of: .retry) == .notFailed)
@@ -81,10 +81,10 @@ import Testing
     @Test("a former member reads, an event can only be read")
     func readers() {
         let former = MessageActions(TimelineRow(message: said(1, by: anna)), viewer: anna, isMember: false, now: at(0))
-        #expect(former.allowed == [.copy])
+        #expect(former.allowed == [.forward, .copy])
         #expect(former.refusal(of: .reply) == .formerMember)
         let others = MessageActions(TimelineRow(message: said(1, by: ben)), viewer: anna, isMember: false, now: at(0))
-        #expect(others.allowed == [.copy, .report])
+        #expect(others.allowed == [.forward, .copy, .report])
         let event = happened(1, SystemEvent(kind: .memberAdded, userId: ben), by: anna)
         let actions = MessageActions(TimelineRow(message: event), viewer: anna, now: at(0))
         #expect(actions.allowed.isEmpty)

@@ -1,4 +1,6 @@
+import Foundation
 import Models
+import ParleySync
 import Testing
 
 @testable import ParleyStorage
@@ -142,6 +144,37 @@ import Testing
         #expect(unsent.kind == .poll && unsent.poll?.options.count == 2)
         try store.enqueue(.deleteForEveryone, messageId(2), key: 5)
         #expect(try shown() == nil)
+    }
+
+    @Test("what is forwarded waits with the text of the copy, is joined by no edit, and becomes what the server has")
+    func forwarded() throws {
+        let store = try copy()
+        let origin = Forwarded(userId: ben, sentAt: time(1))
+        let file = Attachment(id: MediaID(UUIDBytes(high: 1, low: 2)), name: "a.png", type: "image/png", size: 3)
+        let write = PendingWrite.forward(
+            .init(conversationId: talk, messageId: messageId(2), origin: true),
+            shown: .init(text: "known", attachments: [file], forwarded: origin),
+            sentAt: time(7))
+        try store.enqueue(write, messageId(101))
+        let shown = try #require(try store.rows().last?.message)
+        #expect(shown.attachments == [file])
+        #expect((shown.text, shown.forwarded) == ("known", origin) && write.joined(by: .edit(text: "b")) == nil)
+        let row = try #require(try store.outbox().first)
+        let body = try #require(OutboxCall.single(row).form.body)
+        let sent = try JSONDecoder().decode(RequestBody.NewMessage.self, from: body)
+        #expect(
+            sent
+                == .init(
+                    id: messageId(101), text: nil,
+                    forward: .init(conversationId: talk, messageId: messageId(2), origin: true), sentAt: time(7)))
+        var stored = message(11, by: anna)
+        (stored.id, stored.text, stored.forwarded) = (messageId(101), "edited since", origin)
+        try store.complete(row, with: .message(stored))
+        let kept = try store.message(messageId(101), in: talk)
+        #expect((kept?.text, kept?.forwarded) == ("edited since", origin))
+        try store.enqueue(.deleteForEveryone, messageId(101), key: 4)
+        for row in try store.outbox() { try store.complete(row, with: .done) }
+        #expect(try store.message(messageId(101), in: talk)?.forwarded == nil)
     }
 
     @Test("what is sealed waits, is joined by an edit of its kind alone, and is sent without a text")

@@ -19,18 +19,18 @@ enum MessageColumns {
         ]
     }
 
-    /// Attachments, what an application adds, pins, and lifetimes.
+    /// Attachments, what an application adds, pins, lifetimes, and origins of what is forwarded.
     private static var unused: SimulatedRow {
         [
             null(String.self), null(String.self), null(Int64.self), null(UserID.self), null(Timestamp.self),
-            null(Bool.self),
+            null(Bool.self), null(UserID.self), null(Timestamp.self),
         ]
     }
 
     /// {plain_message}
     static func plain(_ message: Tables.Message?) -> SimulatedRow {
         let row = message.map { bare($0, asOf: .max) } ?? nothing(asOf: nil)
-        return row.prefix(19) + [SimulatedValue(message.map(\.hasMore))]
+        return row.prefix(21) + [SimulatedValue(message.map(\.hasMore))]
     }
 
     /// {message_with_parent}

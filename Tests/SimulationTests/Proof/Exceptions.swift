@@ -126,6 +126,7 @@ enum Exceptions {
         "has_media": "nobody is erased",
         "send_attachments": "its clients send no attachments",
         "may_read_attachment": "its clients send no attachments",
+        "forward_source": "its clients forward nothing; the generated histories of Tests/System do",
         "written_messages": "its application is not asked about messages",
         "carries_attachment": "its clients send no attachments",
         "forget_media_releases": "its clients send no attachments",

@@ -30,6 +30,24 @@ extension Engine {
         return message
     }
 
+    /// Sends what a message says that the device has a copy of.
+    func forward(
+        _ message: MessageID, of source: ConversationID, to id: ConversationID, showingOrigin: Bool
+    ) throws(ParleyError) -> MessageID {
+        guard let store else { throw .closed }
+        let copy = (try? store.message(message, in: source)) ?? nil
+        let origin = copy.map { $0.forwarded ?? Forwarded(userId: $0.senderId, sentAt: $0.sentAt) }
+        let now = clock.timestamp
+        let new = MessageID(identifiers.uuid(at: now))
+        try write(
+            .forward(
+                .init(conversationId: source, messageId: message, origin: showingOrigin),
+                shown: .init(
+                    text: copy?.text, attachments: copy?.attachments, forwarded: showingOrigin ? origin : nil),
+                sentAt: now), in: id, message: new)
+        return new
+    }
+
     func createGroup(members: [UserID], title: String?) throws(ParleyError) -> ConversationID {
         let id = ConversationID(identifiers.uuid(at: clock.timestamp))
         try write(.createGroup(members: members, title: title), in: id)

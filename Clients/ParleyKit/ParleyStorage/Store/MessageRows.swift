@@ -33,11 +33,11 @@ extension LocalStore {
                 conversation, seq, change_seq, id, sender_id, kind, text, sent_at, created_at, edited_at, deleted_at,
                 event_kind, event_user, event_title, parent_id, parent_seq, parent_sender, parent_preview,
                 tapback_counts, mentions, attachments, file_names, extra, pinned_seq, pinned_by, pinned_at, is_expired,
-                mentions_all, mentions_user, sealed, poll, own_vote)
+                mentions_all, mentions_user, sealed, poll, own_vote, forwarded_by, forwarded_at)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?5 <> a.user_id
                     AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0), ?29, ?30,
-                iif(?31 = a.user_id, ?32, NULL)
+                iif(?31 = a.user_id, ?32, NULL), ?33, ?34
             FROM conversations c JOIN (SELECT coalesce(user_id, '') AS user_id FROM account) a
             WHERE c.key = ?1 AND ?2 > c.cleared_seq
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
@@ -55,6 +55,7 @@ extension LocalStore {
                 sealed = excluded.sealed, poll = excluded.poll,
                 -- Changes of others tell nothing of one's own vote.
                 own_vote = iif(excluded.deleted_at IS NULL, coalesce(excluded.own_vote, messages.own_vote), NULL),
+                forwarded_by = excluded.forwarded_by, forwarded_at = excluded.forwarded_at,
                 mentions_user = iif(excluded.deleted_at IS NULL, excluded.mentions_user, messages.mentions_user)
             WHERE excluded.change_seq > messages.change_seq OR (
                 -- Stored by a version that did not keep them.
@@ -64,6 +65,7 @@ extension LocalStore {
                     OR messages.poll IS NULL AND excluded.poll IS NOT NULL
                     OR messages.own_vote IS NULL AND excluded.own_vote IS NOT NULL
                     OR messages.sealed IS NULL AND excluded.sealed IS NOT NULL
+                    OR messages.forwarded_by IS NULL AND excluded.forwarded_by IS NOT NULL
                     OR messages.pinned_seq IS NULL AND excluded.pinned_seq IS NOT NULL
                     OR messages.mentions_all < excluded.mentions_all))
             """, conversation, message.seq, message.changeSeq, message.id, message.senderId, message.kind,
@@ -74,7 +76,8 @@ extension LocalStore {
             message.storedAttachments?.storedNames, message.storedExtra, message.pinned?.seq,
             message.pinned?.userId, message.pinned?.at, message.expired,
             message.mentionsAll && !message.deletedForEveryone, message.deletedForEveryone ? nil : message.sealed,
-            message.poll?.stored, message.poll?.vote?.userId, message.poll?.vote.map(String.init(json:)))
+            message.poll?.stored, message.poll?.vote?.userId, message.poll?.vote.map(String.init(json:)),
+            message.forwarded?.userId, message.forwarded?.sentAt)
     }
 
     private func storeTapbacksAndRevisions(of message: Message, in conversation: Int64) throws(StorageError) {
@@ -203,7 +206,9 @@ extension LocalStore {
             mentions: row.optional(20, row.text).map { [UserID](stored: $0) } ?? [],
             mentionsAll: row.flag(28),
             attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),
-            extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self), pinned: pin(row))
+            extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self),
+            forwarded: row.optional(31, row.user).map { Forwarded(userId: $0, sentAt: row.time(32)) },
+            pinned: pin(row))
         message.kind = Open(row.text(6))
         return (message, row.integer(0))
     }

@@ -238,7 +238,7 @@ extension LocalStore {
                 UPDATE messages SET
                     text = NULL, deleted_at = ?3, tapback_counts = NULL, mentions = NULL, mentions_all = 0,
                     attachments = NULL, file_names = NULL, extra = NULL, sealed = NULL, poll = NULL, own_vote = NULL,
-                    pinned_seq = NULL
+                    pinned_seq = NULL, forwarded_by = NULL, forwarded_at = NULL
                 WHERE conversation = ?1 AND id = ?2 AND deleted_at IS NULL RETURNING key
                 """, conversation, message, time, read: { $0.integer(0) })
         else { return }
@@ -263,7 +263,7 @@ extension LocalStore {
     package func refuse(_ row: OutboxRow, _ problem: ProblemDetails) throws(StorageError) {
         try write { () throws(StorageError) in
             switch row.write {
-            case .send: try fail(row, problem)
+            case .send, .forward: try fail(row, problem)
             case .draft: if let id = row.conversation { try refuseDraft(row.key, in: id, problem) }
             // Nobody waits for these.
             case .read: try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)

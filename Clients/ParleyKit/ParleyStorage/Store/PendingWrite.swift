@@ -6,6 +6,8 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     case send(
         text: String, replyTo: MessageID?, mentions: [UserID], sentAt: Timestamp, extra: [String: JSONValue]? = nil,
         mentionsAll: Bool? = nil, isSealed: Bool? = nil, poll: RequestBody.NewPoll? = nil)
+    /// Sends what another message says. Until the server has taken that, the copy on the device is shown.
+    case forward(RequestBody.Forward, shown: ForwardedContent, sentAt: Timestamp)
     case edit(text: String, isSealed: Bool? = nil)
     case deleteForMe
     case deleteForEveryone
@@ -45,10 +47,21 @@ package enum PendingWrite: Hashable, Sendable, Codable {
     /// - Parameter isTold: the server has told of it since it was sent.
     case draft(Draft?, isTold: Bool)
 
+    /// What a forwarded message has of the other one.
+    package struct ForwardedContent: Hashable, Sendable, Codable {
+        package var text: String?
+        package var attachments: [Attachment]?
+        package var forwarded: Forwarded?
+
+        package init(text: String? = nil, attachments: [Attachment]? = nil, forwarded: Forwarded? = nil) {
+            (self.text, self.attachments, self.forwarded) = (text, attachments, forwarded)
+        }
+    }
+
     /// Its name in the database, by which statements find it.
     package var kind: String {
         switch self {
-        case .send: "send"
+        case .send, .forward: "send"
         case .edit: "edit"
         case .deleteForMe, .deleteForEveryone: "delete"
         case .setTapback, .removeTapback: "tapback"

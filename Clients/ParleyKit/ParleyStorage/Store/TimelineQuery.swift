@@ -256,7 +256,17 @@ extension TimelinePage {
 extension OutboxRow {
     /// The message that this row sends.
     func unsent(in conversation: ConversationID, by user: UserID?, _ folder: FileFolder) -> TimelineRow? {
-        guard let message, let user,
+        guard let message, let user else { return nil }
+        if case .forward(_, let content, let sentAt) = write {
+            return TimelineRow(
+                message: Message(
+                    id: message, conversationId: conversation, seq: 0, changeSeq: 0, senderId: user, kind: .text,
+                    text: content.text, sentAt: sentAt, createdAt: at, attachments: content.attachments,
+                    forwarded: content.forwarded),
+                state: problem.map { .failed($0) } ?? .sending,
+                attachments: (content.attachments ?? []).map { AttachmentRow(attachment: $0, message: message) })
+        }
+        guard
             case .send(let text, let parent, let mentions, let sentAt, let extra, let all, let sealed, let poll) = write
         else { return nil }
         let isSealed = sealed == true
@@ -299,6 +309,7 @@ extension Message {
         text = nil
         sealed = nil
         poll = nil
+        forwarded = nil
         deletedForEveryone = true
         deletedAt = deletedAt ?? time
         tapbacks = []

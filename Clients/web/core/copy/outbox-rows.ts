@@ -293,8 +293,8 @@ export async function sendable(rows: Reading): Promise<OutboxRow[]> {
 export function buried<Row extends Message>(message: Row, at: string): Row {
   const deleted = { text: null, deletedForEveryone: true as const, deletedAt: message.deletedAt ?? at };
   const nothing = { editedAt: undefined, tapbacks: [], tapbackCounts: {}, mentions: [], mentionsAll: undefined };
-  const gone = { sealed: undefined, poll: undefined, attachments: undefined, extra: undefined, pinned: undefined };
-  return { ...message, ...deleted, ...nothing, ...gone };
+  const gone = { sealed: undefined, poll: undefined, forwarded: undefined, attachments: undefined, extra: undefined };
+  return { ...message, ...deleted, ...nothing, ...gone, pinned: undefined };
 }
 
 /** As it counts once the server has it. */

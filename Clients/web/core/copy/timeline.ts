@@ -155,14 +155,15 @@ function timelineRow(message: Message, own?: UserId): TimelineRow {
 /** The message that a row sends. */
 export function unsentMessage({ messageId, write, at }: OutboxRow, conversationId: ConversationId, own = ""): Message {
   if (write.kind !== "send") throw new Error("only a send has a message");
-  const { sealed, poll, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
+  const { sealed, poll, forwarded, attachments, replyTo, mentions, mentionsAll, sentAt, files, extra } = write;
   const options = poll?.options.map((text) => ({ text, votes: 0 }));
   const asked = options && { poll: { options, multiple: !!poll!.multiple, voters: 0 } };
   const [text, kind] = [write.text || null, poll ? "poll" : sealed ? "sealed" : replyTo ? "reply" : "text"];
   return {
     ...{ id: messageId!, conversationId, seq: 0, changeSeq: 0, senderId: own, kind, text, sealed },
     ...{ sentAt, createdAt: at, replyTo: replyTo ? { messageId: replyTo } : undefined },
-    ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, attachments: files?.map(unsentAttachment), extra },
+    ...{ tapbacks: [], tapbackCounts: {}, mentions, mentionsAll, extra, forwarded },
+    attachments: files?.map(unsentAttachment) ?? attachments,
     ...asked,
   };
 }

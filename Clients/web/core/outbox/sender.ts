@@ -85,7 +85,8 @@ export class OutboxSender {
       const lanes = lanesOf(row);
       const isFree = lanes.every((lane) => !busy.has(lane)) && !sent.has(row.key);
       const { write, conversationId } = row;
-      const isSend = write.kind === "send";
+      // A batch forwards nothing.
+      const isSend = write.kind === "send" && !write.forward;
       const fits = messages.length < this.messagesPerBatch && (bytes + sizeOf(row) <= mostBytes || !messages.length);
       // What waits for its files holds back what was written after it.
       if (isSend && (isFree || open.has(conversationId)) && fits && isUploaded(write)) {

@@ -1,6 +1,8 @@
 import type { Draft } from "../client.ts";
 import type {
   Attachment,
+  Forward,
+  Forwarded,
   LifetimeStart,
   MessageId,
   NewConversationSettings,
@@ -19,6 +21,10 @@ export type PendingWrite =
     /** In place of a text, which is then empty. */
     sealed?: string;
     poll?: NewPoll;
+    /** The text, the files and who wrote it are then those of the copy, for display. */
+    forward?: Forward;
+    attachments?: Attachment[];
+    forwarded?: Forwarded;
     replyTo?: MessageId;
     mentions: UserId[];
     mentionsAll?: true;
@@ -90,7 +96,7 @@ export function isUploaded(write: PendingWrite): boolean {
 /** What a write and a later one are together, if nobody has seen the first yet; undefined if they stay apart. */
 export function joined(first: PendingWrite, later: PendingWrite): PendingWrite | undefined {
   if (first.kind === "send" && later.kind === "edit") {
-    return { ...first, text: later.text, sealed: later.sealed };
+    return first.forward ? undefined : { ...first, text: later.text, sealed: later.sealed };
   }
   if (first.kind === "delete" && later.kind === "delete") {
     return first.scope === "everyone" && later.scope === "me" ? undefined : later;

@@ -8,6 +8,8 @@ struct S3Call: Sendable {
         case none
         case document(String)
         case part(OpenFile, offset: Int64, count: Int64, FileDigests)
+        /// No bytes: the store takes those of another object.
+        case copy(of: String, count: Int64)
     }
 
     var method: Method
@@ -21,8 +23,13 @@ struct S3Call: Sendable {
     /// Where the content of a successful response goes; nil: into the response.
     var sink: OpenFile?
 
-    /// That are to be sent or received.
-    var bytes: Int64 { if case .part(_, _, let count, _) = body { count } else { Int64(range?.count ?? 0) } }
+    /// That are to be sent, received or copied.
+    var bytes: Int64 {
+        switch body {
+        case .part(_, _, let count, _), .copy(_, let count): count
+        case .none, .document: Int64(range?.count ?? 0)
+        }
+    }
 
     /// `?list-type=2&prefix=objects%2F3f`. What has no value is followed by `=`, as in the text that is signed.
     var queryText: String {

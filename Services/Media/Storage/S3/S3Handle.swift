@@ -78,6 +78,7 @@ final class S3Handle: @unchecked Sendable {
             parley_curl_set_text(curl, CURLOPT_COPYPOSTFIELDS, document)
         }
         if case .part(_, _, let count, _) = call.body { setUpload(this, count) }
+        if case .copy = call.body { setUpload(this, 0) }
         if call.method == .delete { parley_curl_set_text(curl, CURLOPT_CUSTOMREQUEST, "DELETE") }
     }
 
@@ -99,6 +100,9 @@ final class S3Handle: @unchecked Sendable {
         var lines: [String] = []
         switch call.body {
         case .none: lines.append("x-amz-content-sha256: \(FileDigests(of: "").sha256)")
+        case .copy(let key, _):
+            lines.append("x-amz-content-sha256: \(FileDigests(of: "").sha256)")
+            lines.append("x-amz-copy-source: /\(settings.bucket)/\(settings.prefix)\(key)")
         case .document(let text):
             lines.append("x-amz-content-sha256: \(FileDigests(of: text).sha256)")
             lines.append("Content-Type: application/xml")

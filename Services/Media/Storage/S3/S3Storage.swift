@@ -36,6 +36,20 @@ struct S3Storage: ObjectStorage {
         try put(FileName(id, version, .content), try spool.openComplete(id))
     }
 
+    /// Made by the store itself: the bytes do not come here.
+    func copy(_ kept: KeptObject, to id: MediaID) throws(FileError) {
+        for part in kept.parts {
+            let call = S3Call(
+                method: .put, key: key(FileName(id, kept.version, part)),
+                body: .copy(of: key(kept.name(part)), count: part == .content ? kept.size : 0))
+            let response = try client.send(call)
+            if response.isAbsent { throw FileError(server: "object store", ENOENT, "no such object") }
+            guard response.isSuccess else { throw S3Client.failure(call, response) }
+            // It may fail after it has begun to respond with 200.
+            guard XMLElement(response.body)?.name == "CopyObjectResult" else { throw unexpected(response) }
+        }
+    }
+
     func put(_ name: FileName, _ file: OpenFile) throws(FileError) {
         let size = try file.size(), key = key(name)
         guard size > settings.partBytes(of: size) else {

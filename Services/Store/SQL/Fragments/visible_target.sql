@@ -7,7 +7,8 @@
 -- :actor
 -- :subject
 target AS MATERIALIZED (
-    SELECT m.seq, m.sender_id, m.kind, m.body, m.created_at, m.edited_at, m.deleted_at FROM store.messages m
+    SELECT m.seq, m.sender_id, m.kind, m.body, m.created_at, m.edited_at, m.deleted_at, m.forwarded_by
+    FROM store.messages m
     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject AND {is_in_stay_of_actor}
       AND {is_not_hidden(reader => :actor, seq => m.seq)}
 )

@@ -25,6 +25,8 @@
 -- > pinned_by      text           of use where it is
 -- > pinned_at      timestamptz    as well
 -- > is_expired     boolean        it was deleted because its time was over; or NULL
+-- > forwarded_by   text           or NULL
+-- > forwarded_at   timestamptz    or NULL
 -- > {message_parts}
 m.seq, m.id, least(m.changed_seq, :position) AS changed_seq, m.sender_id, m.kind, {text_as_of(row => m)} AS body,
     array_to_string(m.mentions, ',') AS mentions, m.sent_at, m.created_at, {edited_at_as_of} AS edited_at, m.deleted_at,
@@ -32,4 +34,5 @@ m.seq, m.id, least(m.changed_seq, :position) AS changed_seq, m.sender_id, m.kind
     -- A store of before these columns deletes a message without them.
     CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments, CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra,
     CASE WHEN m.pinned_seq <= :position THEN m.pinned_seq END AS pinned_seq, m.pinned_by, m.pinned_at, m.is_expired,
+    CASE WHEN m.deleted_at IS NULL THEN m.forwarded_by END AS forwarded_by, m.forwarded_at,
     {message_parts}

@@ -1,0 +1,129 @@
+import Models
+import Postgres
+import Reactor
+import ServiceKit
+import Wire
+
+/// Gives a user copies of the files of a message that is forwarded. A copy is a file like any other: its user's, charged to them, and
+/// gone with their messages. The bytes are not sent anywhere: a directory has them by another name, an object store copies them itself.
+@Reactor
+final class MediaCopies {
+    private let writing: Connection
+    private let reading: Connection
+    private let objects: any ObjectStorage
+    private let pool: FilePool
+    private let dailyLimit: Int64
+    private let erased: ErasedUsers
+    private let log: Log
+
+    init(
+        _ writing: Connection, _ reading: Connection, _ objects: any ObjectStorage, _ pool: FilePool, dailyLimit: Int64,
+        _ erased: ErasedUsers, log: Log
+    ) {
+        self.writing = writing
+        self.reading = reading
+        self.objects = objects
+        self.pool = pool
+        self.dailyLimit = dailyLimit
+        self.erased = erased
+        self.log = log
+    }
+
+    private struct Source: Sendable {
+        let kept: KeptObject
+        let copy: MediaID
+        let facts: String
+    }
+
+    /// Creates what is missing of the copies. What cannot be copied, because it is gone or is not carried by that message, is left out;
+    /// what there is no room for is a problem, and nothing else.
+    func create(_ ids: [MediaID], for request: CopyMedia) async throws(DatabaseError) -> Problem? {
+        guard !erased.contains(request.uploader) else { return nil }
+        let present = Set(try await present(ids, of: request.uploader))
+        let pairs = zip(request.source.media, ids).filter { !present.contains($1) }
+        let sources = try await sources(Dictionary(pairs) { first, _ in first }, request)
+        let result = await pool.run { [objects] in
+            Result { () throws(FileError) in try sources.filter { source throws(FileError) in try objects.keepsCopy(source.kept, source.copy) } }
+        }
+        let kept: [Source]
+        do throws(FileError) {
+            kept = try result.get()
+        } catch {
+            log.error("a file could not be copied", [LogField("reason", error.description)])
+            return Problem(.unavailable, "the storage of files is not reached at the moment")
+        }
+        if kept.isEmpty { return nil }
+        try await note(kept, of: request.uploader)
+        let isRoom = Set(try await self.present(ids, of: request.uploader)).isSuperset(of: kept.map(\.copy))
+        return isRoom ? nil : Problem(.rateLimited, "more bytes a day than a user may upload: \(dailyLimit)")
+    }
+
+    private func present(_ ids: [MediaID], of user: UserID) async throws(DatabaseError) -> [MediaID] {
+        let columns = MediaStatements.attachable.columns
+        return try await writing.query(MediaStatements.attachable) { parameters, input in
+            parameters.set(input.slot, to: user.slot)
+            parameters.set(input.uploader, to: user)
+            parameters.set(input.media, to: ids)
+        }.map { $0[columns.id] }
+    }
+
+    private func sources(_ copies: [MediaID: MediaID], _ request: CopyMedia) async throws(DatabaseError) -> [Source] {
+        // All files of a message have one uploader, so one slot.
+        guard let slot = copies.keys.first?.slot else { return [] }
+        let columns = MediaStatements.copyable.columns
+        return try await reading.query(MediaStatements.copyable) { parameters, input in
+            parameters.set(input.slot, to: slot)
+            parameters.set(input.media, to: Array(copies.keys))
+            parameters.set(input.conversation, to: request.sourceConversation)
+            parameters.set(input.message, to: request.source.message)
+        }.compactMap { row in
+            let kept = KeptObject(
+                id: row[columns.id], version: row[columns.version], sha256: row[columns.sha256],
+                size: row[columns.size], thumbnails: row[columns.thumbnails])
+            return copies[kept.id].map { Source(kept: kept, copy: $0, facts: row[columns.facts]) }
+        }
+    }
+
+    private func note(_ sources: [Source], of user: UserID) async throws(DatabaseError) {
+        _ = try await writing.transaction { batch in
+            batch.execute(MediaStatements.lockUsage) { parameters, input in
+                parameters.set(input.slot, to: user.slot)
+                parameters.set(input.user, to: user)
+            }
+            for source in sources {
+                batch.execute(MediaStatements.createCopy) { parameters, input in
+                    parameters.set(input.slot, to: user.slot)
+                    parameters.set(input.user, to: user)
+                    parameters.set(input.id, to: source.copy)
+                    parameters.set(input.facts, to: source.facts)
+                    parameters.set(input.dailyLimit, to: dailyLimit)
+                }
+            }
+        }
+    }
+}
+
+extension ObjectStorage {
+    /// - Returns: false if there is nothing to copy any more.
+    fileprivate func keepsCopy(_ object: KeptObject, _ id: MediaID) throws(FileError) -> Bool {
+        do throws(FileError) {
+            try copy(object, to: id)
+            return true
+        } catch {
+            if error.isMissing { return false }
+            throw error
+        }
+    }
+}
+
+extension CopyMedia {
+    /// The ids of the copies, in order. They do not tell what they are copies of, nor that they are copies.
+    var copies: [MediaID] {
+        source.media.map { media in
+            let digest = ContentDigest(.sha256)
+            let text = "parley.copy\0\(media)\0\(conversation)\0\(message)\0\(uploader.name)"
+            Array(text.utf8).withUnsafeBytes { digest.update($0) }
+            return MediaID(UUIDBytes(digest: digest.finish(), version: 4), of: uploader)
+        }
+    }
+}
