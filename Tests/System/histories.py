@@ -262,7 +262,7 @@ class History:
             assert answer.status == 404, answer
             return
         seen = known.world.messages[message.id]
-        if seen.deleted_at or seen.kind in ("sealed", "poll") or source.world.disappears(message):
+        if seen.deleted_at or seen.kind in ("sealed", "poll") or source.world.lifetime_of(message):
             assert answer.status == 422, answer
             return
         if not conversation.world.may(actor.name, "write"):

@@ -181,14 +181,18 @@ class World:
             return None
         return {"seconds": seconds, "sinceSeq": seq} | ({"from": start} if start != "sending" else {})
 
+    def lifetime_of(self, message: Message) -> tuple[int, int, str] | None:
+        """The one that it was sent under."""
+        then = [lifetime for lifetime in self.lifetimes if lifetime[0] < message.seq]
+        return then[-1] if then and then[-1][1] is not None else None
+
     def over(self) -> list[Message]:
         """What is still there of all that was sent while messages disappeared, when its time has passed."""
         gone, waiting = [], set()
         for message in sorted(self.messages.values(), key=lambda message: message.seq):
-            then = [lifetime for lifetime in self.lifetimes if lifetime[0] < message.seq]
-            if not then or then[-1][1] is None:
+            if not (lifetime := self.lifetime_of(message)):
                 continue
-            since, _, start = then[-1]
+            since, _, start = lifetime
             # What has not been read is waited for by all that follows.
             if start == "reading" and not self.is_read(message):
                 waiting.add(since)

@@ -36,6 +36,10 @@ final class MediaCopies {
         let present = Set(try await present(ids, of: request.uploader))
         let pairs = zip(request.source.media, ids).filter { !present.contains($1) }
         let sources = try await sources(Dictionary(pairs) { first, _ in first }, request)
+        guard !sources.isEmpty else { return nil }
+        // Before the bytes are copied, since what has no row stays until `media collect` finds it.
+        let used = try await used(by: request.uploader)
+        guard used + sources.reduce(0, { $0 + $1.kept.size }) <= dailyLimit else { return noRoom }
         let kept: [Source]
         do throws(FileError) {
             kept = try await pool.run { [objects] in
@@ -45,10 +49,18 @@ final class MediaCopies {
             log.error("a file could not be copied", [LogField("reason", error.description)])
             return Problem(.unavailable, "the storage of files is not reached at the moment")
         }
-        if kept.isEmpty { return nil }
         try await note(kept, of: request.uploader)
         let isRoom = Set(try await self.present(ids, of: request.uploader)).isSuperset(of: kept.map(\.copy))
-        return isRoom ? nil : Problem(.rateLimited, "more bytes a day than a user may upload: \(dailyLimit)")
+        return isRoom ? nil : noRoom
+    }
+
+    private var noRoom: Problem { Problem(.rateLimited, "more bytes a day than a user may upload: \(dailyLimit)") }
+
+    private func used(by user: UserID) async throws(DatabaseError) -> Int64 {
+        try await writing.query(MediaStatements.usedToday) { parameters, input in
+            parameters.set(input.slot, to: user.slot)
+            parameters.set(input.user, to: user)
+        }[0][MediaStatements.usedToday.columns.used]
     }
 
     private func present(_ ids: [MediaID], of user: UserID) async throws(DatabaseError) -> [MediaID] {

@@ -65,11 +65,14 @@ enum MediaStatements {
         let sha256: Parameter<String?>
     }
 
+    struct UsedColumns: NamedFields { let used: Column<Int64> }
     struct StateColumns: NamedFields { let state: Column<ObjectState> }
     struct HiddenColumns: NamedFields { let isHidden: Column<Bool> }
 
     static let lockUsage = PreparedStatement<UserInput, NoFields>(
         "lock_usage", PackageResources.lock_usage_sql, .media)
+    static let usedToday = PreparedStatement<UserInput, UsedColumns>(
+        "used_today", PackageResources.used_today_sql, .media)
     static let create = PreparedStatement<CreateInput, CreateColumns>(
         "create_upload", PackageResources.create_upload_sql, .media)
     static let claim = PreparedStatement<ClaimInput, ClaimColumns>(
@@ -256,7 +259,7 @@ enum MediaStatements {
         "signing_key", PackageResources.signing_key_sql, .media)
 
     static let writing: [Statement] = [
-        lockUsage.untyped, create.untyped, claim.untyped, advance.untyped, terminate.untyped,
+        lockUsage.untyped, usedToday.untyped, create.untyped, claim.untyped, advance.untyped, terminate.untyped,
         beginInspection.untyped, continueInspection.untyped, postpone.untyped, finishInspection.untyped,
         lockObjects.untyped, attach.untyped, attachable.untyped, createCopy.untyped, release.untyped,
         carrierFound.untyped, erase.untyped, due.untyped, expire.untyped, settle.untyped, forget.untyped,
