@@ -96,10 +96,10 @@ class Cluster:
         done = subprocess.run(command, text=True, capture_output=True, timeout=240)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
-    def kill(self, node: int):
-        """Ends the server of a node as a crash would."""
+    def kill(self, node: int, how: signal.Signals = signal.SIGKILL):
+        """Ends the server of a node, as a crash would unless it is told otherwise."""
         pid = int((self._directory(node) / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, how)
         while is_alive(pid):
             time.sleep(0.01)
 
@@ -109,12 +109,13 @@ class Cluster:
 
     @contextmanager
     def with_setting(self, node: int, setting: str):
-        """A node that has ended and runs meanwhile, as nobody's child, with a setting that it has only from its start."""
+        """A node that runs meanwhile with a setting that a server has from its start on. It ends with this."""
         directory = self._directory(node)
         command = shlex.split((directory / "postmaster.opts").read_text())
+        self.kill(node, signal.SIGINT)
         server = subprocess.Popen(
-            [*command, "-c", setting], user=directory.owner(), cwd=directory, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [*command, "-c", setting], user=directory.owner(), env=os.environ | {"PGDATA": str(directory)}, cwd=directory,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
             self._wait_for(node)

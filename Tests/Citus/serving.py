@@ -157,6 +157,16 @@ class Serving:
         return conversation
 
 
+def slot_of(user: str) -> int:
+    """As `Slot(ofUserNamed:)`."""
+    value = 0xCBF29CE484222325
+    for byte in user.encode():
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    value ^= value >> 32
+    value ^= value >> 16
+    return (value ^ value >> 8) & 0xFF
+
+
 def at_once(count: int, work):
     """The results of `work(0…)`, each in a thread of its own."""
     with ThreadPoolExecutor(count) as pool:

@@ -6,7 +6,7 @@ import time
 import uuid
 
 import pytest
-from serving import Serving, at_once
+from serving import Serving, at_once, slot_of
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,12 @@ def test_the_lock_of_a_shard_is_on_the_worker_that_has_it(serving):
     for number, node in enumerate(cluster.nodes):
         held = cluster.sql(SLOT_LOCKS, node=number)
         assert sorted(int(key) for (key,) in held) == sorted(key for key in places if places[key] == node)
+
+
+def test_a_store_has_a_session_with_each_worker_and_six_for_each_of_its_shards(serving):
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'parley-store%'"
+    for node, count in ((0, "0"), (1, "50"), (2, "50")):
+        serving.wait(lambda node=node, count=count: serving.cluster.sql(sessions, node=node) == [[count]])
 
 
 SLOT_LOCKS = """
@@ -69,6 +75,20 @@ def test_a_message_is_edited_pinned_and_deleted_and_gets_tapbacks(serving):
     assert status == 200 and message in str(pinned), pinned
     assert serving.request("alice", "DELETE", f"{path}?scope=everyone")[0] == 204
     assert serving.texts("bob", conversation) == []
+
+
+def test_a_poll_is_voted_in_and_closed(serving):
+    conversation = serving.make_conversation(202, "alice", "bob")
+    messages = f"/v1/conversations/{conversation}/messages"
+    question = {"id": str(uuid.uuid4()), "text": "Which day?", "poll": {"options": ["Saturday", "Sunday"]}}
+    assert serving.request("alice", "POST", messages, question)[0] == 201
+    path = f"{messages}/{question['id']}"
+    assert serving.request("bob", "PUT", f"{path}/vote", {"options": [1]})[0] == 200
+    assert serving.request("alice", "GET", f"{path}/votes")[1]["votes"][0]["userId"] == "bob"
+    assert serving.request("alice", "POST", f"{path}/close")[0] == 200
+    [shown] = serving.request("bob", "GET", messages)[1]["messages"]
+    assert [option["votes"] for option in shown["poll"]["options"]] == [0, 1]
+    assert shown["poll"]["vote"] == {"userId": "bob", "options": [1]} and shown["poll"]["closedAt"]
 
 
 def test_messages_go_when_their_time_is_over(serving):
@@ -122,6 +142,19 @@ def test_who_is_asked_about_a_conversation_does_not_accept_by_a_message(serving)
     is_refused(serving, lambda: serving.request("dave", "PUT", path, {"kind": "like"}))
 
 
+def test_who_was_suspended_or_erased_before_stays_out(serving):
+    slots = {user: slot_of(user) for user in ("mallory", "erin")}
+    serving.cluster.sql(f"""
+        INSERT INTO store.suspensions (user_slot, user_id, number, mode, since) VALUES ({slots["mallory"]}, 'mallory', 1, 2, now());
+        INSERT INTO store.erasures (user_slot, user_id, number, requested_at, erased_at) VALUES ({slots["erin"]}, 'erin', 1, now(), now())
+    """)
+    assert serving.end("ingest", 0, signal.SIGTERM) == 0
+    serving.start("ingest")
+    serving.wait(lambda: serving.cluster.system.is_ready("ingest", 0))
+    conversation = serving.make_conversation(7, "alice", *slots)
+    assert [serving.send(user, conversation, "hello")[0] for user in ("mallory", "erin")] == [403, 401]
+
+
 def is_refused(serving, request):
     before = everything(serving.cluster)
     status, problem = request()
@@ -145,6 +178,20 @@ def test_no_message_is_lost_or_doubled_when_its_shard_moves_to_and_fro(serving):
     assert sorted(serving.texts("bob", conversation)) == sorted(sent)
     assert epoch_of(serving.cluster, slot) > epoch
     serving.wait(lambda: serving.slots() == 256)
+
+
+@pytest.mark.parametrize("asked", ["to write", "to read"])
+def test_a_store_that_owns_a_shard_no_more_finds_out_when_it_is_asked(serving, asked):
+    slot = [*shards(serving.cluster)][2]
+    conversation = serving.make_conversation(slot, "alice", "bob")
+    epoch = epoch_of(serving.cluster, slot)
+    # As its next owner does.
+    serving.cluster.sql(f"UPDATE store.slots SET epoch = epoch + 1 WHERE slot = {slot}")
+    if asked == "to write":
+        serving.send_until_taken("alice", conversation, "hello")
+    else:
+        assert serving.texts("bob", conversation) == []
+    assert epoch_of(serving.cluster, slot) == epoch + 2
 
 
 def test_no_message_is_lost_or_doubled_when_a_store_ends(serving):
@@ -206,7 +253,6 @@ def test_stores_that_end_in_order_leave_their_shards_to_the_others_at_once(servi
 def test_a_store_does_not_start_where_a_shard_could_be_moved_beside_writes(serving):
     cluster = serving.cluster
     serving.stop()
-    cluster.kill(2)
     with cluster.with_setting(2, "wal_level=logical"):
         assert f"{cluster.nodes[2]} has wal_level = logical" in cluster.run("store")
     cluster.revive()

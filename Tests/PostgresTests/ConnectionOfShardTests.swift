@@ -68,6 +68,21 @@ import Testing
         #expect(try counts == [0, 0])
     }
 
+    @Test("of batches on their way, the one whose beginning has failed is told")
+    @Reactor func failedOpeningOfOne() async {
+        let connection = await connect(database)
+        var begun = 0, failed: [Int] = []
+        connection.opening = {
+            begun += 1
+            let number = begun
+            $0.execute(sql: number == 2 ? "SELECT 1 / 0" : "SELECT")
+            return { _ in failed.append(number) }
+        }
+        let batches = (1...3).map { _ in Submission("SELECT", on: connection) }
+        await waitUntil { batches.allSatisfy { $0.outcome != nil } && !failed.isEmpty }
+        #expect(failed == [2])
+    }
+
     @Test("a connection that rests completes what is on its way, tells of a loss, and has no session until it is opened")
     @Reactor func rest() async throws {
         let connection = await connect(database, name: "resting")
