@@ -77,6 +77,30 @@ def test_a_message_is_edited_pinned_and_deleted_and_gets_tapbacks(serving):
     assert serving.texts("bob", conversation) == []
 
 
+def test_messages_of_all_kinds_are_sent_and_what_is_theirs_is_read(serving):
+    conversation = serving.make_conversation(203, "alice", "bob")
+    first, sealed, reply = (str(uuid.uuid4()) for _ in range(3))
+    messages = [
+        {"conversationId": conversation, "id": first, "text": "@bob, look", "mentions": ["bob"], "extra": {"card": 1}},
+        {"conversationId": conversation, "id": sealed, "sealed": "AAAA"},
+    ]
+    status, batch = serving.request("alice", "POST", "/v1/messages:batch", {"messages": messages})
+    assert (status, [each["status"] for each in batch["results"]]) == (200, [201, 201]), batch
+    path = f"/v1/conversations/{conversation}"
+    answer = {"id": reply, "text": "I do", "replyTo": first}
+    assert serving.request("bob", "POST", f"{path}/messages", answer)[0] == 201
+    shown = serving.request("alice", "GET", f"{path}/messages")[1]["messages"]
+    assert {message["id"]: message["kind"] for message in shown} == {first: "text", sealed: "sealed", reply: "reply"}
+    assert shown[-1]["replyTo"]["preview"] == "@bob, look" and shown[0]["extra"] == {"card": 1}
+    mentions = serving.request("bob", "GET", f"{path}/mentions")[1]
+    assert [message["id"] for message in mentions["messages"]] == [first]
+    changes = serving.request("bob", "GET", f"{path}/changes")[1]["changes"]
+    assert [change["seq"] for change in changes] == [1, 2, 3, 4]
+    of_first = f"{path}/messages/{first}"
+    for what in (of_first, f"{of_first}/tapbacks", f"{of_first}/receipts", "/v1/settings", "/v1/blocks"):
+        assert serving.request("alice", "GET", what)[0] == 200, what
+
+
 def test_a_poll_is_voted_in_and_closed(serving):
     conversation = serving.make_conversation(202, "alice", "bob")
     messages = f"/v1/conversations/{conversation}/messages"
@@ -140,6 +164,15 @@ def test_who_is_asked_about_a_conversation_does_not_accept_by_a_message(serving)
     path = f"/v1/conversations/{conversation}/messages/{message}/tapback"
     is_refused(serving, lambda: serving.send("dave", conversation, "hi"))
     is_refused(serving, lambda: serving.request("dave", "PUT", path, {"kind": "like"}))
+
+
+def test_who_has_left_may_be_asked_again_so_the_message_is_refused_like_that(serving):
+    conversation = serving.make_conversation(7, "alice", "bob")
+    serving.cluster.sql(f"""
+        INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role)
+        VALUES (7, '{conversation}', 'frank', 1, 1, 1)
+    """)
+    is_refused(serving, lambda: serving.send("frank", conversation, "hi"))
 
 
 def test_who_was_suspended_or_erased_before_stays_out(serving):

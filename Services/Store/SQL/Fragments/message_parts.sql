@@ -1,6 +1,6 @@
 -- What belongs to the message in row `m` and stands elsewhere, as of a position.
 --
--- :slot         of `m`, as a value where there is one: then Citus finds one node for all of it
+-- :slot         of `m`; as a parameter where there is one: then all is looked for in one partition, and on one node
 -- :reader
 -- :voter        whose vote in a poll is shown
 -- :position
