@@ -131,9 +131,9 @@ extension StoreRequestKind {
             var reader = ByteReader(fields)
             return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .members, .history,
-            .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions, .votes, .writtenMessages,
-            .replay, .senderCounts:
+        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .members,
+            .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions, .votes,
+            .writtenMessages, .replay, .senderCounts:
             return true
         // Of the user's.
         case .settings, .blocks, .erasedUsers, .revocations:

@@ -114,7 +114,8 @@ class Cluster:
         command = shlex.split((directory / "postmaster.opts").read_text())
         self.kill(node, signal.SIGINT)
         server = subprocess.Popen(
-            [*command, "-c", setting], user=directory.owner(), env=os.environ | {"PGDATA": str(directory)}, cwd=directory,
+            [*command, "-c", setting],
+            user=directory.owner(), env=os.environ | {"PGDATA": str(directory)}, cwd=directory,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:

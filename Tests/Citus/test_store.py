@@ -178,8 +178,10 @@ def test_who_has_left_may_be_asked_again_so_the_message_is_refused_like_that(ser
 def test_who_was_suspended_or_erased_before_stays_out(serving):
     slots = {user: slot_of(user) for user in ("mallory", "erin")}
     serving.cluster.sql(f"""
-        INSERT INTO store.suspensions (user_slot, user_id, number, mode, since) VALUES ({slots["mallory"]}, 'mallory', 1, 2, now());
-        INSERT INTO store.erasures (user_slot, user_id, number, requested_at, erased_at) VALUES ({slots["erin"]}, 'erin', 1, now(), now())
+        INSERT INTO store.suspensions (user_slot, user_id, number, mode, since)
+        VALUES ({slots["mallory"]}, 'mallory', 1, 2, now());
+        INSERT INTO store.erasures (user_slot, user_id, number, requested_at, erased_at)
+        VALUES ({slots["erin"]}, 'erin', 1, now(), now())
     """)
     assert serving.end("ingest", 0, signal.SIGTERM) == 0
     serving.start("ingest")
@@ -238,6 +240,23 @@ def test_no_message_is_lost_or_doubled_when_a_store_ends(serving):
         serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
 
     sent = while_sending(serving, conversation, end_one)
+    assert sorted(serving.texts("bob", conversation)) == sorted(sent)
+
+
+def test_no_message_is_lost_or_doubled_when_a_store_stands_still(serving):
+    """First one, then the other, so whichever has the shard. It goes on with sessions and an epoch of before."""
+    conversation = serving.make_conversation([*shards(serving.cluster)][3], "alice", "bob")
+
+    def stand_still(number: int):
+        store = serving.processes["store", number]
+        store.send_signal(signal.SIGSTOP)
+        try:
+            serving.wait(lambda: serving.metric(1 - number, "parley_store_slots") == 256)
+        finally:
+            store.send_signal(signal.SIGCONT)
+        serving.wait(lambda: serving.metric(number, "parley_store_slots") == 128)
+
+    sent = while_sending(serving, conversation, lambda: [stand_still(number) for number in (0, 1)])
     assert sorted(serving.texts("bob", conversation)) == sorted(sent)
 
 

@@ -83,7 +83,7 @@ import Testing
         #expect(failed == [2])
     }
 
-    @Test("a connection that rests completes what is on its way, tells of a loss, and has no session until it is opened")
+    @Test("a connection that rests completes what is on its way, tells of a loss, and has no session until it opens")
     @Reactor func rest() async throws {
         let connection = await connect(database, name: "resting")
         var losses = 0
@@ -102,7 +102,8 @@ import Testing
 
     @Test("a connection that rests while its node is looked up begins anew, at the node that is meant then")
     @Reactor func restWhileResolving() async throws {
-        let row = try database.query("SELECT current_setting('unix_socket_directories'), current_setting('port')::integer")[0]
+        let row = try database.query(
+            "SELECT current_setting('unix_socket_directories'), current_setting('port')::integer")[0]
         let socket = (row[0] as String).split(separator: ",")[0]
         let node = NodeAddress(host: String(socket), port: row[1])
         let asked = Mutex(0)
