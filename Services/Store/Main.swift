@@ -31,17 +31,33 @@ enum Main {
     }
 
     @Reactor private static func start(_ service: Service, _ configuration: StoreConfiguration) throws {
-        try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        let isDistributed = try Schema.migrator.requireVersion(
+            ofDatabaseAt: configuration.databaseURL, orDistributed: true)
         try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
+        let placement = isDistributed ? try ShardedStore.placement(of: configuration) : nil
         let bus = try service.openBus(configuration.bus)
         bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
-        let store = StoreService(configuration, bus: bus, log: service.log)
-        store.addHealth(to: service.health)
-        store.addMetrics(to: service.metrics)
-        service.drain.add("finish what is in flight") { await store.finish() }
-        service.drain.add("give the slots away") { await store.slots.drain() }
+        if let placement {
+            let store = ShardedStore(placement, configuration, bus: bus, log: service.log)
+            service.drain.add("finish what is in flight") { await store.finish() }
+            service.drain.add("give the slots away") { await store.drain() }
+            try serve(store.services, of: service, at: configuration.listen, bus)
+            store.start()
+        } else {
+            let store = StoreService(configuration, bus: bus, log: service.log)
+            service.drain.add("finish what is in flight") { await store.finish() }
+            service.drain.add("give the slots away") { await store.slots.drain() }
+            try serve([store], of: service, at: configuration.listen, bus)
+            store.start()
+        }
+    }
+
+    @Reactor private static func serve(
+        _ services: [StoreService], of service: Service, at address: ListenAddress, _ bus: Bus
+    ) throws {
+        StoreMetrics.addHealth(of: services, to: service.health)
+        StoreMetrics.add(of: services, to: service.metrics)
         service.drain.add("close the bus") { bus.close() }
-        try service.serveAdministration(at: configuration.listen)
-        store.start()
+        try service.serveAdministration(at: address)
     }
 }

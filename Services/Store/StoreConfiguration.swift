@@ -12,6 +12,8 @@ struct StoreConfiguration: Sendable {
     let conversationLimit: ConversationLimit
     /// Whether what carries attachments may be replied to.
     let answersAttachments: Bool
+    /// Of the service of a shard on Citus; nil: the tables are reached by the names that the statements have.
+    var shard: ShardConnections?
     /// What begins sessions in the place of libpq, in a simulation.
     var sessionSource: SessionSource?
 
@@ -45,7 +47,7 @@ struct StoreConfiguration: Sendable {
         configuration.applicationName = "parley-store-indexer"
         configuration.settings.removeAll { $0.name == "synchronous_commit" }
         configuration.settings.append(("synchronous_commit", "off"))
-        configuration.statements = SearchIndex.statements
+        configuration.statements = SearchIndex.statements + guards
         return configuration
     }
 
@@ -55,7 +57,7 @@ struct StoreConfiguration: Sendable {
         configuration.applicationName = "parley-store-search"
         configuration.settings.removeAll { $0.name == "statement_timeout" }
         configuration.settings.append(("statement_timeout", "1s"))
-        configuration.statements = Search.statements + [DigestStatement.statement.untyped]
+        configuration.statements = Search.statements + [DigestStatement.statement.untyped] + guards
         return configuration
     }
 
@@ -67,15 +69,30 @@ struct StoreConfiguration: Sendable {
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
                 ("default_transaction_read_only", "on"), ("default_transaction_isolation", "repeatable read"),
                 ("max_parallel_workers_per_gather", "0"), ("statement_timeout", "5s"),
-            ],
+            ] + readingOfShard,
             statements: Queries.statements)
+    }
+
+    /// A query that waits for the end of a shard's move would then read what was there before it (`ShardGuard`).
+    private var readingOfShard: [(name: String, value: String)] { shard == nil ? [] : [("lock_timeout", "50ms")] }
+
+    /// On Citus, of the sessions that hold the locks of shards.
+    var owner: ConnectionConfiguration {
+        // Who waits for the last batches of a shard's former owner keeps its heartbeat, and tries again.
+        connection("parley-store-owner", settings: [("lock_timeout", "1s")], statements: [])
     }
 
     private func connection(
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]
     ) -> ConnectionConfiguration {
-        ConnectionConfiguration(
-            url: databaseURL, applicationName: name, settings: settings, statements: statements,
+        var configuration = ConnectionConfiguration(
+            url: databaseURL, applicationName: name, settings: settings, statements: statements + guards,
             sessionSource: sessionSource)
+        configuration.shard = shard?.names
+        configuration.node = shard?.node
+        return configuration
     }
+
+    /// What begins batches of a shard.
+    private var guards: [Statement] { shard?.guards.statements ?? [] }
 }

@@ -29,13 +29,18 @@ final class StoreService {
     let scheduled: ScheduledSending
     let clock: ChangeClock
     private let bus: Bus
+    /// Whether its connections are to be up.
+    private(set) var isOpen = false
 
-    init(_ configuration: StoreConfiguration, bus: Bus, log: Log) {
+    /// - Parameter shardSlots: the slots of a shard on Citus; nil: the writing connection holds its slots itself.
+    init(_ configuration: StoreConfiguration, bus: Bus, log: Log, shardSlots: OwnedSlots? = nil) {
         let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
         // Before anything else uses a new connection.
         clock = ChangeClock([writing, writingInBackground], log: log)
         self.bus = bus
-        slots = OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
+        slots =
+            shardSlots
+            ?? OwnedSlots(bus, .store, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         queries = Queries(configuration, bus: bus, log: log)
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
@@ -50,6 +55,7 @@ final class StoreService {
             lifetimes: lifetimes, scheduled: scheduled)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+        outcomes.reachesOtherSlots = shardSlots == nil
         outcomes.again = { [unowned writer] in writer.add($0) }
         writer.answersAttachments = configuration.answersAttachments
         scheduled.answersAttachments = configuration.answersAttachments
@@ -87,6 +93,11 @@ final class StoreService {
         bus.onFrame = { [self] frame in receive(frame) }
         // The writer's connection acquires slots, so it opens only after their queries can be answered.
         queries.connection.onUp { [writer] in writer.connection.open() }
+        openOthers()
+    }
+
+    private func openOthers() {
+        isOpen = true
         backgroundWriter.connection.open()
         queries.connection.open()
         queries.searching.connection.open()
@@ -95,10 +106,15 @@ final class StoreService {
 
     /// Stops accepting requests and waits for the responses to accepted ones.
     func finish() async {
+        bus.onFrame = { _ in }
+        await finishAccepted()
+    }
+
+    /// The same where another one receives (`ShardedStore`).
+    func finishAccepted() async {
         erasures.stop()
         lifetimes.stop()
         scheduled.stop()
-        bus.onFrame = { _ in }
         while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
@@ -113,111 +129,28 @@ final class StoreService {
         indexer.connection.close()
     }
 
-    func addHealth(to health: Health) {
-        health.require("writing connection") { [writer] in
-            writer.connection.isUp ? nil : "not connected to the database"
-        }
-        health.require("background connection") { [backgroundWriter] in
-            backgroundWriter.connection.isUp ? nil : "not connected to the database"
-        }
-        health.require("query connection") { [queries] in
-            queries.connection.isUp ? nil : "not connected to the database"
-        }
-        health.require("search connection") { [queries] in
-            queries.searching.connection.isUp ? nil : "not connected to the database"
-        }
-        health.require("indexing connection") { [indexer] in
-            indexer.connection.isUp ? nil : "not connected to the database"
-        }
-        health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
+    // MARK: Shards (`StoreShard`)
+
+    /// All connections, each with what it is for.
+    var connections: [(Connection, ShardGuard.Use)] {
+        [writer.connection, backgroundWriter.connection, indexer.connection].map { ($0, .writing) }
+            + (queries.connection.connections + queries.searching.connection.connections).map { ($0, .reading) }
     }
 
-    func addMetrics(to metrics: Metrics) {
-        metrics.counter("parley_store_batches_total", "Batches that ended") { [writer] in Double(writer.metrics.batches)
-        }
-        metrics.counter("parley_store_rows_total", "Messages in those batches") { [writer] in
-            Double(writer.metrics.rows)
-        }
-        metrics.counter("parley_store_commit_seconds_total", "Time from sending a batch to its end, summed") {
-            [writer] in
-            writer.metrics.commitTime.milliseconds / 1000
-        }
-        metrics.counter("parley_store_races_lost_total", "Batches repeated after 40001 or 40P01") { [writer] in
-            Double(writer.metrics.racesLost)
-        }
-        metrics.counter("parley_store_batches_halved_total", "Batches halved to find a refused row") { [writer] in
-            Double(writer.metrics.batchesHalved)
-        }
-        metrics.counter("parley_store_queries_total", "Queries answered") { [queries] in Double(queries.answered) }
-        metrics.counter("parley_store_entries_refused_total", "Entries of no known layout") { [slots] in
-            Double(slots.refusedRequests)
-        }
-        metrics.counter("parley_store_read_positions_total", "Read positions in batches") { [backgroundWriter] in
-            Double(backgroundWriter.metrics.rows)
-        }
-        metrics.counter("parley_store_texts_indexed_total", "Message texts put into the index of the search") {
-            [indexer] in Double(indexer.indexed)
-        }
-        metrics.gauge("parley_store_index_waiting", "Conversations that moved and are not indexed yet") { [indexer] in
-            Double(indexer.waitingCount)
-        }
-        metrics.gauge("parley_store_index_lag_seconds", "How long the one that waits longest for the index has") {
-            [indexer] in indexer.lag.milliseconds / 1000
-        }
-        metrics.counter("parley_store_backlog_searched_total", "Conversations looked at for the index at takeovers") {
-            [indexer] in Double(indexer.looked)
-        }
-        metrics.gauge("parley_store_slots", "Slots owned") { [slots] in Double(slots.count) }
-        metrics.counter("parley_store_sessions_ended_total", "Sessions of silent stores that this one ended") {
-            [slots] in
-            Double(slots.endedSessions)
-        }
-        metrics.gauge("parley_store_rows_waiting", "Rows waiting for a batch") { [writer] in Double(writer.waiting.rows)
-        }
-        metrics.gauge("parley_store_bytes_waiting", "Bytes of frames kept for commands that wait for a batch") {
-            [writer, backgroundWriter, importWriter] in
-            Double(writer.waiting.bytes + backgroundWriter.waiting.bytes + importWriter.waiting.bytes)
-        }
-        metrics.gauge("parley_store_erasures", "Erasures of users under way") { [erasures] in
-            Double(erasures.underWay)
-        }
-        metrics.counter("parley_store_media_released_total", "Messages whose lost attachments media was told of") {
-            [releases] in Double(releases.acknowledged)
-        }
-        metrics.counter("parley_store_messages_expired_total", "Messages deleted because their time was over") {
-            [lifetimes] in Double(lifetimes.expired)
-        }
-        metrics.counter("parley_store_scheduled_sent_total", "Scheduled messages that were sent at their time") {
-            [scheduled] in Double(scheduled.sent)
-        }
-        metrics.counter(
-            "parley_store_scheduled_failed_total", "Scheduled messages that might not be sent at their time"
-        ) {
-            [scheduled] in Double(scheduled.failed)
-        }
-        metrics.gauge("parley_store_scheduled_lag_seconds", "How long the scheduled message that waits longest is due")
-        {
-            [scheduled] in Double(scheduled.lag) / 1000
-        }
-        metrics.gauge(
-            "parley_store_profiles_waiting", "Users whose changed profiles open clients are yet to be told of"
-        ) {
-            [profiles] in Double(profiles.waitingCount)
-        }
-        metrics.counter("parley_store_profiles_untold_total", "Changes of profiles that open clients were not told of")
-        {
-            [profiles] in Double(profiles.dropped)
-        }
-        metrics.gauge("parley_store_query_turns_waiting", "Queries that wait for their turn at a connection") {
-            [queries] in Double(queries.connection.waitingCount)
-        }
-        metrics.counter("parley_store_private_changes_trimmed_total", "Old changes removed from private streams") {
-            [trimmer] in Double(trimmer.trimmed)
-        }
-        metrics.gauge(
-            "parley_store_clock_difference_seconds", "How far the database's clock is ahead of this machine's"
-        ) { [clock] in Double(clock.difference ?? 0) / 1000 }
-        metrics.gauge("parley_store_queries_in_flight", "Queries in flight") { [queries] in Double(queries.inFlight) }
+    /// Opens all connections, whoever holds the slots.
+    func open() {
+        writer.connection.open()
+        openOthers()
+    }
+
+    /// Ends all sessions until `open`. Requests in flight get no response.
+    func rest() {
+        isOpen = false
+        writer.connection.rest()
+        backgroundWriter.connection.rest()
+        queries.connection.rest()
+        queries.searching.connection.rest()
+        indexer.connection.rest()
     }
 
     private func writer(of command: Command) -> Writer {
@@ -232,7 +165,8 @@ final class StoreService {
         }
     }
 
-    private func receive(
+    /// Takes one request of an owned slot.
+    func receive(
         _ entry: RequestEntry, _ request: RequestKey, in frame: InboundFrame, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) {
         let kind = try StoreRequestKind(of: entry, from: frame.sender)

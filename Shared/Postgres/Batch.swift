@@ -18,6 +18,12 @@ public struct Batch: ~Copyable {
         statementCount += 1
     }
 
+    /// Counts from here: what was added before is not the caller's.
+    mutating func beginCount() -> Int {
+        defer { statementCount = 0 }
+        return statementCount
+    }
+
     mutating func prepare(_ statement: Statement) {
         session.prepare(statement)
         statementCount += 1

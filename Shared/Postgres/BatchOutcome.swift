@@ -14,17 +14,26 @@ public enum BatchOutcome: Sendable {
 /// without a server.
 struct BatchProgress {
     let statementCount: Int
+    /// The statements before the caller's whose results are yet to come.
+    private var openingCount: Int
+    var isOpening: Bool { openingCount > 0 }
     private var rows: [Rows] = []
     private var failure: (error: DatabaseError, statement: Int?)?
     private var doubt: DatabaseError?
 
-    init(statementCount: Int) { self.statementCount = statementCount }
+    /// - Parameter openingCount: the number of statements before the caller's, whose rows are not returned.
+    init(statementCount: Int, openingCount: Int = 0) {
+        self.statementCount = statementCount
+        self.openingCount = openingCount
+    }
 
-    mutating func returned(_ result: Rows) { rows.append(result) }
+    mutating func returned(_ result: Rows) {
+        if openingCount > 0 { openingCount -= 1 } else { rows.append(result) }
+    }
 
     mutating func failed(_ error: DatabaseError) {
         guard failure == nil, doubt == nil else { return }
-        let isAtCommit = rows.count == statementCount
+        let isAtCommit = openingCount == 0 && rows.count == statementCount
         // Class 57 is an operator's intervention. After the last statement it may strike when the commit is done and
         // only its confirmation is missing.
         if isAtCommit && error.sqlState.category == "57" {

@@ -4,10 +4,11 @@ import CPQ
 public final class BlockingConnection {
     private let handle: OpaquePointer
 
-    public init(url: String, applicationName: String) throws(DatabaseError) {
+    /// - Parameter node: the node of a distributed database to connect to; nil: the one that the URL names.
+    public init(url: String, node: NodeAddress? = nil, applicationName: String) throws(DatabaseError) {
         let keywords =
             ConnectionConfiguration.keywords(applicationName: applicationName)
-            + [("connect_timeout", "5"), ("dbname", url)]
+            + [("connect_timeout", "5")] + (node?.keywords(url) ?? [("dbname", url)])
         let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         guard let handle = PQconnectdbParams(names.pointer, values.pointer, 1) else {
             preconditionFailure("libpq could not allocate a connection")

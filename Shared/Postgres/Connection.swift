@@ -24,9 +24,18 @@ public final class Connection: DescriptorHandler {
     private var watchedSocket: CInt?
     private var isWaitingToWrite = false
     private var isResolving = false
+    /// Whether what is being resolved is of before a rest: the node may be another one now.
+    private var isResolvingOld = false
+    private var isResting = false
     private var attemptDeadline: TimerID?
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
+
+    /// Begins each batch that is submitted, and returns what is called at the end of the turn in which one of its statements
+    /// has failed. They are of the batch's transaction; their rows are not among those of its outcome.
+    public var opening: Opening?
+    public typealias Opening = @Reactor (inout Batch) -> OpeningFailure
+    public typealias OpeningFailure = @Reactor (DatabaseError) -> Void
 
     /// The time in which the session must be set up once the server has accepted it.
     private static let setUpTimeout = Duration.seconds(5)
@@ -46,6 +55,7 @@ public final class Connection: DescriptorHandler {
         var progress: BatchProgress
         /// Whether libpq accepted all of it, including the Sync.
         let isSent: Bool
+        let openingFailed: OpeningFailure?
         let completion: Completion
     }
 
@@ -68,8 +78,9 @@ public final class Connection: DescriptorHandler {
 
     // MARK: Connecting
 
-    /// Connects, and reconnects whenever the connection is lost, until `close`.
+    /// Connects, and reconnects whenever the connection is lost, until `rest` or `close`.
     public func open() {
+        isResting = false
         guard case .down = state else { return }
         state = .resolving
         giveUp(after: configuration.connectTimeout)
@@ -91,7 +102,11 @@ public final class Connection: DescriptorHandler {
         isResolving = true
         let configuration = configuration, number = attemptNumber
         Reactor.spawn { [weak self] in
-            let session = await Task.detached { Session(configuration.keywords(forAttempt: number)) }.value
+            let session = await Task.detached {
+                Session(
+                    configuration.keywords(forAttempt: number), shard: configuration.shard,
+                    statements: configuration.statements)
+            }.value
             self?.resolved(session)
         }
     }
@@ -105,6 +120,17 @@ public final class Connection: DescriptorHandler {
         if wasUp { notifyLoss(error) }
     }
 
+    /// Ends the session and stays without one until `open`. Batches in flight complete first, as lost; then observers are
+    /// notified of a loss.
+    public func rest() {
+        if case .closed = state { return }
+        let error = DatabaseError(.connectionDoesNotExist, "the connection rests")
+        isResting = true
+        isResolvingOld = isResolving
+        release(error, next: .down)
+        notifyLoss(error)  // Also while it was down: what waits for it to come up is to wait no more.
+    }
+
     /// Ends the session, as if it had been lost, and connects again. It is for sessions whose state on the server is
     /// not known. Batches in flight complete first, as lost.
     public func giveUpSession(_ reason: String) {
@@ -112,8 +138,11 @@ public final class Connection: DescriptorHandler {
     }
 
     private func resolved(_ session: any ServerSession) {
+        let isOld = isResolvingOld
         isResolving = false
+        isResolvingOld = false
         guard case .resolving = state else { return }
+        guard !isOld else { return resolve() }
         state = .connecting(session)
         // libpq wants the first poll after the socket became writable (34.1).
         session.isBroken ? lose(session.error) : watch(session, for: .write)
@@ -171,7 +200,9 @@ public final class Connection: DescriptorHandler {
         guard case .down = state else { return }
         // One pause for a round of the hosts, not for each.
         let pause = backoff.delay(using: &random) / configuration.hostCount
-        Reactor.after(pause) { [weak self] in self?.open() }
+        Reactor.after(pause) { [weak self] in
+            if let self, !isResting { open() }
+        }
     }
 
     private func notifyLoss(_ error: DatabaseError) {
@@ -203,17 +234,22 @@ public final class Connection: DescriptorHandler {
     /// Sends the statements that `build` adds as one transaction. Only while `isUp`.
     public func submit(_ build: (inout Batch) -> Void, completion: @escaping Completion) {
         guard case .up(let session) = state else { preconditionFailure("batches are submitted while `isUp`") }
-        send(on: session, build, completion: completion)
+        send(on: session, opening: opening, build, completion: completion)
     }
 
-    private func send(on session: any ServerSession, _ build: (inout Batch) -> Void, completion: @escaping Completion) {
+    private func send(
+        on session: any ServerSession, opening: Opening? = nil, _ build: (inout Batch) -> Void,
+        completion: @escaping Completion
+    ) {
         var batch = Batch(session)
+        let openingFailed = opening?(&batch)
+        let openingCount = batch.beginCount()
         build(&batch)
         session.sync()
         inFlight.append(
             InFlightBatch(
-                progress: BatchProgress(statementCount: batch.statementCount), isSent: !session.refusedToSend,
-                completion: completion))
+                progress: BatchProgress(statementCount: batch.statementCount, openingCount: openingCount),
+                isSent: !session.refusedToSend, openingFailed: openingFailed, completion: completion))
         flush(session)
         if session.refusedToSend || session.isBroken { loseAtEndOfTurn(session) }
     }
@@ -259,7 +295,11 @@ public final class Connection: DescriptorHandler {
         switch event {
         case .rows(let rows): inFlight.updateFirst { $0.progress.returned(rows) }
         case .error(let error) where isUp && error.sqlState == .featureNotSupported: lose(error)
-        case .error(let error): inFlight.updateFirst { $0.progress.failed(error) }
+        case .error(let error):
+            if let batch = inFlight.first, batch.progress.isOpening, let openingFailed = batch.openingFailed {
+                Reactor.atEndOfTurn { openingFailed(error) }
+            }
+            inFlight.updateFirst { $0.progress.failed(error) }
         case .skipped: break
         case .endOfBatch:
             guard let batch = inFlight.popFirst() else { return }

@@ -7,6 +7,10 @@ public struct ConnectionConfiguration: Sendable {
     /// Run-time parameters of the session, on top of `defaultSettings`.
     public var settings: [(name: String, value: String)]
     public var statements: [Statement]
+    /// The shard whose tables the statements are for. Nil, as everywhere but on Citus: those that they name.
+    public var shard: ShardNames?
+    /// The node of a distributed database to connect to, asked at each attempt. Nil: the hosts of the URL.
+    public var node: (@Sendable () -> NodeAddress)?
     /// What begins a session in the place of libpq. Nil, as in every service: libpq does.
     public var sessionSource: SessionSource?
 
@@ -41,7 +45,8 @@ public struct ConnectionConfiguration: Sendable {
     /// Keywords of libpq (34.1.2) for one attempt to connect. The URL overrides the earlier ones. Blocks while a name
     /// is resolved.
     func keywords(forAttempt number: Int) -> [(String, String)] {
-        let parameters = DatabaseURL(url)?.keywords(forAttempt: number) ?? [("dbname", url)]
+        let parameters =
+            node?().keywords(url) ?? DatabaseURL(url)?.keywords(forAttempt: number) ?? [("dbname", url)]
         return Self.keywords(applicationName: applicationName) + parameters
     }
 

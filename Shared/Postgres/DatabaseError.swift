@@ -22,6 +22,10 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
     public static let undefinedColumn = SQLState(rawValue: "42703")
     public static let insufficientPrivilege = SQLState(rawValue: "42501")
     public static let invalidSchemaName = SQLState(rawValue: "3F000")
+    /// Of Parley: the shard is on another node now (`placement.hold`).
+    public static let shardHasMoved = SQLState(rawValue: "PY001")
+    /// Of Parley: the slots have another owner now (`placement.hold`).
+    public static let epochHasPassed = SQLState(rawValue: "PY002")
 }
 
 /// An error of PostgreSQL, or of the connection to it.

@@ -93,7 +93,7 @@ extension MigrationError: CustomStringConvertible {
             "the tables are \(present): the layout of a database is chosen once, when it is new"
         case .hasNoCitus: "the database has no extension citus: see docs/operations.md"
         case .databaseIsDistributed:
-            "the tables are distributed over Citus, which this version migrates and does not serve: see docs/operations.md"
+            "the tables are distributed over Citus, where this service does not run yet: see docs/operations.md"
         case .notPublished(let view, let schema, let reason):
             """
             \(view) cannot be read: run `\(schema) migrate`, then grant what the files of deploy/database grant \

@@ -80,12 +80,18 @@ public struct Migrator: Sendable {
     }
 
     /// Throws unless the database has the migrations of this build, and beyond them only those that this build works
-    /// with, and a layout that services work with.
-    public func requireVersion(ofDatabaseAt url: String) throws(MigrationError) {
+    /// with, and a layout that the service works with.
+    ///
+    /// - Parameter orDistributed: whether it works with one on Citus.
+    /// - Returns: whether the database is on Citus.
+    @discardableResult
+    public func requireVersion(ofDatabaseAt url: String, orDistributed: Bool = false) throws(MigrationError) -> Bool {
         let database = try connect(to: url)
         let count = try appliedCount(in: database).known
         guard count == migrations.count else { throw .databaseIsOlder(missing: Int32(count + 1)) }
-        guard try !isDistributed(database) else { throw .databaseIsDistributed }
+        let isDistributed = try isDistributed(database)
+        if isDistributed, !orDistributed { throw .databaseIsDistributed }
+        return isDistributed
     }
 
     private func isDistributed(_ database: BlockingConnection) throws(MigrationError) -> Bool {

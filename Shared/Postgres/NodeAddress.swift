@@ -7,4 +7,9 @@ public struct NodeAddress: Hashable, Sendable {
         self.host = host
         self.port = port
     }
+
+    /// The parameters of a connection straight to it: those of `url`, but for the place.
+    func keywords(_ url: String) -> [(String, String)] {
+        (DatabaseURL(url)?.parameters ?? [("dbname", url)]) + [("host", host), ("port", "\(port)")]
+    }
 }

@@ -75,10 +75,13 @@ extension Batch {
 
     /// Parses and executes a statement that runs too seldom to be prepared, or where connections have no list of
     /// statements.
+    ///
+    /// - Parameter shard: whose tables it is for; nil: those that it names, or of the connection's shard.
     public mutating func execute<Input, Columns>(
-        unprepared statement: PreparedStatement<Input, Columns>, _ build: (inout Parameters, Input) -> Void
+        unprepared statement: PreparedStatement<Input, Columns>, for shard: ShardNames? = nil,
+        _ build: (inout Parameters, Input) -> Void
     ) {
-        execute(sql: statement.untyped.sql) { parameters in
+        execute(sql: shard?.applied(to: statement.untyped.sql) ?? statement.untyped.sql) { parameters in
             parameters.reserve(statement.untyped.parameters.count)
             build(&parameters, statement.input)
         }

@@ -6,6 +6,10 @@ final class Session: ServerSession, @unchecked Sendable {
     // @unchecked: created on a helper thread, then handed to the reactor, the only user.
     private let handle: OpaquePointer
 
+    /// The shard that all statements are for, and the prepared ones as they are for it, by name.
+    private let shard: ShardNames?
+    private let texts: [String: String]
+
     /// Set by the notice receiver, for the batch whose results are being read.
     private var commitWaitWasCancelled = false
 
@@ -16,8 +20,15 @@ final class Session: ServerSession, @unchecked Sendable {
     /// reach its Sync.
     private(set) var refusedToSend = false
 
-    /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved.
-    init(_ keywords: [(String, String)]) {
+    /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved, and writes the
+    /// statements of a shard.
+    init(_ keywords: [(String, String)], shard: ShardNames? = nil, statements: [Statement] = []) {
+        self.shard = shard
+        texts =
+            shard.map { shard in
+                Dictionary(
+                    statements.map { ($0.name, shard.applied(to: $0.sql)) }, uniquingKeysWith: { first, _ in first })
+            } ?? [:]
         let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         let expandsURL: CInt = 1
         guard let handle = PQconnectStartParams(names.pointer, values.pointer, expandsURL) else {
@@ -58,7 +69,8 @@ final class Session: ServerSession, @unchecked Sendable {
 
     func prepare(_ statement: Statement) {
         let types = statement.parameters.map(\.oid)
-        attempt { PQsendPrepare(handle, statement.name, statement.sql, CInt(types.count), types) }
+        let sql = texts[statement.name] ?? statement.sql
+        attempt { PQsendPrepare(handle, statement.name, sql, CInt(types.count), types) }
     }
 
     func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
@@ -74,7 +86,7 @@ final class Session: ServerSession, @unchecked Sendable {
 
     func execute(sql: String, _ build: (inout Parameters) -> Void) {
         encode(build)
-        let types = parameters.types.map(\.oid)
+        let types = parameters.types.map(\.oid), sql = shard?.applied(to: sql) ?? sql
         attempt {
             parameters.withArguments { arguments in
                 PQsendQueryParams(

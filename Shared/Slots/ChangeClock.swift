@@ -72,6 +72,8 @@ public final class ChangeClock {
                 parameters.set(
                     input.latest, to: time.map { Self.text($0.milliseconds + TrustedTime.tolerance) } ?? "")
             }
+            // What begins the batch writes (`ShardGuard`), and nobody needs it on the disk.
+            if connection.opening != nil { batch.execute(sql: "SELECT set_config('synchronous_commit', 'off', true)") }
         } completion: { [weak self] outcome in
             guard case .committed(let rows) = outcome, let row = rows.first?.first else { return }
             self?.observe(row[ChangeTime.setBounds.columns.clock])

@@ -27,11 +27,13 @@ public final class OwnedSlots: SlotOwnerDelegate {
 
     private let bus: Bus
     private let topics: Topics
-    private var owner: SlotOwner!
+    /// Nil where whoever made this says which slots are owned.
+    private var owner: SlotOwner?
+    private var epochs: [Slot: Int64] = [:]
     private var digests = DigestLog()
     private var ownedInGroup = Array(repeating: 0, count: SlotGroup.count)
     private var isOwned = Array(repeating: false, count: Slot.count)
-    public private(set) var count = 0
+    public var count: Int { epochs.count }
     /// Calls `body` with each slot that is acquired.
     public func onAcquired(_ body: @escaping @Reactor (Slot) -> Void) { acquisitionObservers.append(body) }
     private var acquisitionObservers: [@Reactor (Slot) -> Void] = []
@@ -49,10 +51,15 @@ public final class OwnedSlots: SlotOwnerDelegate {
     public private(set) var endedSessions = 0
 
     /// `connection` is the writing connection. It must not be open yet.
-    public init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
+    public convenience init(_ bus: Bus, _ topics: Topics, connection: Connection, schema: String, lockClass: Int32) {
+        self.init(bus, topics)
+        owner = SlotOwner(connection: connection, schema: schema, lockClass: lockClass, delegate: self)
+    }
+
+    /// Of a shard on Citus: `ShardOwners` calls `acquired` and `lost`.
+    public init(_ bus: Bus, _ topics: Topics) {
         self.bus = bus
         self.topics = topics
-        owner = SlotOwner(connection: connection, schema: schema, lockClass: lockClass, delegate: self)
         Reactor.every(Self.digestInterval) { [weak self] in self?.publishDigests() }
     }
 
@@ -60,9 +67,9 @@ public final class OwnedSlots: SlotOwnerDelegate {
 
     /// Returns the epochs of the given slots that are owned.
     public func epochs(of slots: some Sequence<Slot>) -> [Slot: Int64] {
-        var epochs: [Slot: Int64] = [:]
-        for slot in slots { epochs[slot] = owner.epochs[slot] }
-        return epochs
+        var owned: [Slot: Int64] = [:]
+        for slot in slots { owned[slot] = epochs[slot] }
+        return owned
     }
 
     /// The requests that were refused: of no known layout, or by a role that may not make them.
@@ -75,15 +82,21 @@ public final class OwnedSlots: SlotOwnerDelegate {
         in frame: InboundFrame,
         _ body: (RequestEntry, RequestKey, _ bytes: UnsafeRawBufferPointer) throws(WireError) -> Void
     ) {
-        for bytes in frame.entries {
-            do throws(WireError) {
-                let entry = try RequestEntry(bytes)
-                guard contains(entry.slot) else { continue }
-                try body(entry, RequestKey(origin: frame.origin, number: entry.number), bytes)
-            } catch {
-                refusedRequests += 1
-                bus.refuseEntry(of: frame)
-            }
+        for bytes in frame.entries { takeRequest(bytes, of: frame, body) }
+    }
+
+    /// The same for one entry of a frame.
+    public func takeRequest(
+        _ bytes: UnsafeRawBufferPointer, of frame: InboundFrame,
+        _ body: (RequestEntry, RequestKey, _ bytes: UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) {
+        do throws(WireError) {
+            let entry = try RequestEntry(bytes)
+            guard contains(entry.slot) else { return }
+            try body(entry, RequestKey(origin: frame.origin, number: entry.number), bytes)
+        } catch {
+            refusedRequests += 1
+            bus.refuseEntry(of: frame)
         }
     }
 
@@ -107,14 +120,14 @@ public final class OwnedSlots: SlotOwnerDelegate {
     /// Releases all slots, at the end of the process. A last digest covers everything that was committed.
     public func drain() async {
         publishDigests()
-        await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } }
+        if let owner { await withUnsafeContinuation { continuation in owner.drain { continuation.resume() } } }
     }
 
     // MARK: SlotOwnerDelegate
 
     public func acquired(_ slot: Slot, epoch: Int64) {
         isOwned[Int(slot.number)] = true
-        count += 1
+        epochs[slot] = epoch
         digests.acquired(slot, epoch: epoch)
         let group = slot.group
         ownedInGroup[Int(group.number)] += 1
@@ -124,7 +137,7 @@ public final class OwnedSlots: SlotOwnerDelegate {
 
     public func lost(_ slot: Slot) {
         isOwned[Int(slot.number)] = false
-        count -= 1
+        epochs[slot] = nil
         digests.lost(slot)
         let group = slot.group
         ownedInGroup[Int(group.number)] -= 1

@@ -34,6 +34,12 @@ struct OwnershipStatements {
         let wanted: Parameter<Int64>
     }
 
+    private struct AcquireShardInput: NamedFields {
+        let lockClass: Parameter<Int32>
+        let key: Parameter<Slot>
+        let slots: Parameter<[Slot]>
+    }
+
     struct SlotColumns: NamedFields {
         let slot: Column<Slot>
         let epoch: Column<Int64>
@@ -61,16 +67,17 @@ struct OwnershipStatements {
     private let endSession: PreparedStatement<EndInput, EndColumns>
     private let commitWithoutWaiting: PreparedStatement<NoFields, SettingColumns>
     private let acquire: PreparedStatement<AcquireInput, SlotColumns>
+    private let acquireShard: PreparedStatement<AcquireShardInput, SlotColumns>
     private let unlock: PreparedStatement<UnlockInput, UnlockedSlotColumns>
 
     var all: [Statement] {
         [
             join.untyped, leave.untyped, unlockEverything.untyped, renew.untyped, members.untyped, forgetDead.untyped,
-            endSession.untyped, commitWithoutWaiting.untyped, acquire.untyped, unlock.untyped,
+            endSession.untyped, commitWithoutWaiting.untyped, acquire.untyped, acquireShard.untyped, unlock.untyped,
         ]
     }
 
-    /// The columns of what `heartbeat`, `endSession` and `acquire` return.
+    /// The columns of what `heartbeat`, `endSession`, `acquire` and `acquireShard` return.
     var memberColumns: MemberColumns { members.columns }
     var endColumns: EndColumns { endSession.columns }
     var slotColumns: SlotColumns { acquire.columns }
@@ -89,6 +96,7 @@ struct OwnershipStatements {
         commitWithoutWaiting = PreparedStatement(
             "commit_without_waiting", PackageResources.commit_without_waiting_sql, names)
         acquire = PreparedStatement("acquire_slots", PackageResources.acquire_slots_sql, names)
+        acquireShard = PreparedStatement("acquire_shard", PackageResources.acquire_shard_sql, names)
         unlock = PreparedStatement("unlock_slots", PackageResources.unlock_slots_sql, names)
     }
 
@@ -138,6 +146,16 @@ struct OwnershipStatements {
             parameters.set(input.candidates, to: share.candidates)
             parameters.set(input.lockClass, to: lockClass)
             parameters.set(input.wanted, to: Int64(share.wanted))
+        }
+    }
+
+    /// Locks a shard if it is free; fails if it is on another node. The rows are those of the second statement.
+    func acquire(_ batch: inout Batch, _ shard: Placement.Shard) {
+        batch.execute(sql: "SELECT placement.hold($1, true)") { $0.add(shard.number) }
+        batch.execute(unprepared: acquireShard, for: shard.names) { parameters, input in
+            parameters.set(input.lockClass, to: lockClass)
+            parameters.set(input.key, to: shard.key)
+            parameters.set(input.slots, to: shard.slots)
         }
     }
 

@@ -11,6 +11,9 @@ public struct Placement: Equatable, Sendable {
         public let slots: [Slot]
         public let node: NodeAddress
         public let names: ShardNames
+
+        /// The slot that stands for all of them: a shard has one owner.
+        public var key: Slot { slots[0] }
     }
 
     /// In the order of their lowest slots.
@@ -30,7 +33,10 @@ public struct Placement: Equatable, Sendable {
         self.indices = indices
     }
 
-    public func shard(of slot: Slot) -> Shard { shards[indices[Int(slot.number)]] }
+    /// The index in `shards` of the one that has this slot.
+    public func index(of slot: Slot) -> Int { indices[Int(slot.number)] }
+
+    public func shard(of slot: Slot) -> Shard { shards[index(of: slot)] }
 
     // MARK: Reading
 

@@ -21,6 +21,9 @@ public protocol SlotOwnerDelegate: AnyObject {
 /// stays and the heartbeats stop, the others end the session: see `SilentMembers`. Ownership makes the work efficient;
 /// its correctness rests on row locks and constraints.
 ///
+/// On Citus there is one for each node, on a session straight to it, and the members of a node share its shards: all slots
+/// of one have the same owner (`ShardOwners`).
+///
 /// Reads and writes `<schema>.slots (slot, epoch, noted_epoch)` and `<schema>.services (id, seen_at)`.
 @Reactor
 public final class SlotOwner {
@@ -38,6 +41,9 @@ public final class SlotOwner {
     private var silentMembers: SilentMembers
     private var nextBeat: TimerID?
     private var isDrained = false
+    /// On Citus, the shards on the node, by their keys. Nil: every slot is shared by itself.
+    private var shards: [Slot: Placement.Shard]?
+    private var isAcquiring = false
 
     /// Members are counted at each heartbeat, so a death is noticed well within the two seconds in which a dead store
     /// is replaced.
@@ -52,9 +58,10 @@ public final class SlotOwner {
     /// `lockClass` and `lockClass + 1` are the first keys of the advisory locks. Each kind of service has its own.
     public init(
         connection: Connection, schema: String, lockClass: Int32, delegate: any SlotOwnerDelegate,
-        silenceBound: Duration = SlotOwner.silenceBound
+        silenceBound: Duration = SlotOwner.silenceBound, sharesShards: Bool = false
     ) {
         self.connection = connection
+        shards = sharesShards ? [:] : nil
         self.delegate = delegate
         self.silenceBound = silenceBound
         silentMembers = SilentMembers(bound: silenceBound)
@@ -132,16 +139,81 @@ public final class SlotOwner {
     }
 
     private func share(among members: [Int32]) {
-        let share = SlotShare(members: members, own: member, held: Set(epochs.keys))
+        let share: SlotShare
+        if let shards {
+            let held = Set(shards.keys.filter { epochs[$0] != nil })
+            share = SlotShare(members: members, own: member, held: held, of: shards.keys.sorted())
+        } else {
+            share = SlotShare(members: members, own: member, held: Set(epochs.keys))
+        }
         if !share.release.isEmpty { release(share.release) }
-        if share.wanted > 0 { acquire(share) }
+        if share.wanted > 0 { shards == nil ? acquire(share) : acquireShards(share) }
+    }
+
+    // MARK: Shards
+
+    /// The shards that are on the node now. Others are given up.
+    public func setShards(_ present: [Placement.Shard]) {
+        let present = Dictionary(uniqueKeysWithValues: present.map { ($0.key, $0) })
+        guard let shards, present != shards else { return }
+        let gone = shards.keys.filter { present[$0] == nil && epochs[$0] != nil }
+        if !gone.isEmpty { release(gone) }
+        self.shards = present
+        if connection.isUp, !isDrained { beatSoon() }
+    }
+
+    /// Gives up a shard in whose name nothing can be written any more. It is acquired again where it is, under a new epoch.
+    public func giveUp(_ key: Slot) {
+        guard epochs[key] != nil else { return }
+        release([key])
+        if connection.isUp, !isDrained { beatSoon() }
+    }
+
+    /// Tries one after the other until as many are acquired as are wanted.
+    private func acquireShards(_ share: SlotShare) {
+        guard !isAcquiring else { return }
+        isAcquiring = true
+        acquireShards(share.candidates[...], wanted: share.wanted)
+    }
+
+    private func acquireShards(_ candidates: ArraySlice<Slot>, wanted: Int) {
+        guard wanted > 0, let key = candidates.first, connection.isUp, !isDrained else {
+            isAcquiring = false
+            if wanted > 0, connection.isUp, !isDrained { beatSoon() }
+            return
+        }
+        guard let shard = shards?[key] else { return acquireShards(candidates.dropFirst(), wanted: wanted) }
+        connection.submit {
+            statements.acquire(&$0, shard)
+        } completion: { [weak self] outcome in
+            guard let self else { return }
+            let isHeld = acquired(outcome, shard)
+            acquireShards(candidates.dropFirst(), wanted: wanted - (isHeld ? 1 : 0))
+        }
+    }
+
+    private func acquired(_ outcome: BatchOutcome, _ shard: Placement.Shard) -> Bool {
+        guard case .committed(let rows) = outcome else {
+            // Session-level advisory locks outlive a failed transaction.
+            if connection.isUp { unlock([shard.key]) }
+            return false
+        }
+        guard !rows[1].isEmpty else { return false }
+        guard !isDrained, shards?[shard.key] != nil else {
+            unlock([shard.key])
+            return false
+        }
+        let columns = statements.slotColumns
+        for row in rows[1] { hold(row[columns.slot], epoch: row[columns.epoch]) }
+        return true
     }
 
     // MARK: Slots
 
     private func release(_ slots: [Slot]) {
-        for slot in slots { lose(slot) }
-        // Queued behind everything sent for these slots, so the next owner starts after that is committed.
+        for slot in slots { for lost in shards?[slot]?.slots ?? [slot] { lose(lost) } }
+        // Queued behind everything sent for these slots, so the next owner starts after that is committed. Of a shard other
+        // sessions write, whose batches prove its epoch.
         unlock(slots)
     }
 

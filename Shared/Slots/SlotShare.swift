@@ -12,20 +12,22 @@ public struct SlotShare: Equatable {
     public let candidates: [Slot]
     public let wanted: Int
 
-    /// `members` are the identifiers of all live members, in any order; `own` is added when it is missing.
-    public init(members: [Int32], own: Int32, held: Set<Slot>) {
-        let quota = Self.quota(of: own, among: Set(members).union([own]))
+    /// - Parameters:
+    ///   - members: the identifiers of all live members, in any order; `own` is added when it is missing.
+    ///   - all: what is shared, in order.
+    public init(members: [Int32], own: Int32, held: Set<Slot>, of all: [Slot] = Slot.all) {
+        let quota = Self.quota(of: own, among: Set(members).union([own]), count: all.count)
         // The highest are released, the lowest tried first: a member's slots stay close together, so it needs few bus
         // topics.
         release = Array(held.sorted().dropFirst(quota))
         wanted = max(0, quota - held.count)
-        candidates = wanted == 0 ? [] : Slot.all.filter { !held.contains($0) }
+        candidates = wanted == 0 ? [] : all.filter { !held.contains($0) }
     }
 
     /// The remainder goes to the members with the lowest identifiers, one slot each.
-    private static func quota(of own: Int32, among members: Set<Int32>) -> Int {
+    private static func quota(of own: Int32, among members: Set<Int32>, count: Int) -> Int {
         let rank = members.count { $0 < own }
-        let (even, rest) = Slot.count.quotientAndRemainder(dividingBy: members.count)
+        let (even, rest) = count.quotientAndRemainder(dividingBy: members.count)
         return even + (rank < rest ? 1 : 0)
     }
 }

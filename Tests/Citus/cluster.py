@@ -1,14 +1,19 @@
 """A coordinator and its workers, as `deploy/dev/up` starts them with PARLEY_CITUS."""
 
+import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
 
-from system import EXECUTABLES, REPOSITORY, System  # noqa: E402
+from system import EXECUTABLES, PATIENCE, REPOSITORY, System, is_alive  # noqa: E402
 
 SCHEMAS = ("store", "receipt", "media")
 KNOW_ROLE = """
@@ -91,14 +96,55 @@ class Cluster:
         done = subprocess.run(command, text=True, capture_output=True, timeout=240)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
+    def kill(self, node: int, how: signal.Signals = signal.SIGKILL):
+        """Ends the server of a node, as a crash would unless it is told otherwise."""
+        pid = int((self._directory(node) / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, how)
+        while is_alive(pid):
+            time.sleep(0.01)
+
+    def revive(self):
+        """Starts the nodes that have ended, as `deploy/dev/up` does."""
+        self.system.up()
+
+    @contextmanager
+    def with_setting(self, node: int, setting: str):
+        """A node that runs meanwhile with a setting that a server has from its start on. It ends with this."""
+        directory = self._directory(node)
+        command = shlex.split((directory / "postmaster.opts").read_text())
+        self.kill(node, signal.SIGINT)
+        server = subprocess.Popen(
+            [*command, "-c", setting],
+            user=directory.owner(), env=os.environ | {"PGDATA": str(directory)}, cwd=directory,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            self._wait_for(node)
+            yield
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(timeout=60)
+
+    def _wait_for(self, node: int):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.sql("SELECT", node=node)
+                return
+            except RuntimeError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+
     def environment(self, service: str, database: str = "parley", user: str | None = None) -> dict[str, str]:
         """Of a service that is connected to the coordinator."""
         return self.system.environment | {"PARLEY_DATABASE_URL": self.url(user or service, database=database)}
 
     def _socket(self, number: int) -> str:
         """The fifth line of the postmaster's file."""
-        node = f"postgres-{number}" if number else "postgres"
-        return (self.system.state / node / "postmaster.pid").read_text().splitlines()[4].strip()
+        return (self._directory(number) / "postmaster.pid").read_text().splitlines()[4].strip()
+
+    def _directory(self, node: int) -> Path:
+        return self.system.state / (f"postgres-{node}" if node else "postgres")
 
 
 PRINTING = ("store", "media")

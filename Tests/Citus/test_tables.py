@@ -186,12 +186,10 @@ def test_the_audit_log_is_only_added_to_by_the_names_of_shards_too(cluster):
     assert acts == [[str(each), "202"] for each in range(1, 7)]
 
 
-@pytest.mark.parametrize("service", SCHEMAS)
+@pytest.mark.parametrize("service", ["receipt", "media"])
 def test_a_service_refuses_to_start(cluster, service):
     """Rather than fail statement by statement."""
-    assert "the tables are distributed over Citus, which this version migrates and does not serve" in cluster.run(
-        service
-    )
+    assert "the tables are distributed over Citus, where this service does not run yet" in cluster.run(service)
 
 
 def test_a_plain_database_is_not_made_one_of_two_layouts(cluster):

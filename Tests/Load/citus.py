@@ -46,8 +46,9 @@ NAMES = """
 
 # What begins every batch of a store on Citus: decision 0063.
 GUARD = """
-    PREPARE hold (bigint, smallint, bigint) AS
-        SELECT placement.hold($1, (SELECT s.epoch = $3 FROM store.{slots} s WHERE s.slot = $2 FOR SHARE));
+    PREPARE hold (bigint) AS SELECT placement.hold($1, true);
+    PREPARE prove (bigint, smallint, bigint) AS
+        SELECT placement.hold($1, (SELECT s.epoch = $3 FROM store.{slots} s WHERE s.slot = $2 FOR KEY SHARE));
 """
 
 
@@ -133,7 +134,7 @@ class Measurement:
         prepared = self.prepared("", names[first])
         yield "shards by name", "200, one shard", direct, prepared, lambda: self.batch("", near, 200)
         prepared += GUARD.format(slots=names[first]["slots"])
-        guard = [f"EXECUTE hold ({first}, {near[0]}, 0)"]
+        guard = [f"EXECUTE hold ({first})", f"EXECUTE prove ({first}, {near[0]}, 0)"]
         way = "shards by name, held, epoch proved"
         yield way, "1", direct, prepared, lambda: [*guard, self.lone("", near[0])]
         yield way, "200, one shard", direct, prepared, lambda: guard + self.batch("", near, 200)

@@ -24,6 +24,15 @@ import Testing
         #expect(share.release == Array(Slot.all.suffix(256 - 86)) && share.wanted == 0)
     }
 
+    @Test("what is shared may be a part of all slots, which stand for their shards")
+    func shards() {
+        let keys = [3, 9, 40].map { Slot($0) }
+        let first = SlotShare(members: [1, 2], own: 1, held: [], of: keys)
+        #expect(first.wanted == 2 && first.candidates == keys && first.release.isEmpty)
+        let second = SlotShare(members: [1, 2], own: 2, held: Set(keys), of: keys)
+        #expect(second.wanted == 0 && second.release == [Slot(9), Slot(40)])
+    }
+
     /// Members come and go at random; each computes its share in turn and acquires what is free.
     @Test(
         "shares become even and complete as members come and go, and slots move only when they must",

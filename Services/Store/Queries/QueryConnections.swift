@@ -27,6 +27,7 @@ final class QueryConnections {
     var waitingCount: Int { waiting.count }
 
     func open() { for connection in connections { connection.open() } }
+    func rest() { for connection in connections { connection.rest() } }
     func close() { for connection in connections { connection.close() } }
 
     /// Calls `body` each time one of the connections comes up.

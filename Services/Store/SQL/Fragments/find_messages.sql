@@ -96,7 +96,7 @@ unindexed AS MATERIALIZED (
     ) u
     WHERE u.before < {SearchStatements.unindexedBytes}
 )
-SELECT {message_with_parent(position => m.position)}, m.conversation_id, m.is_indexed, known.is_known
+SELECT {message_with_parent(slot => m.slot, position => m.position)}, m.conversation_id, m.is_indexed, known.is_known
 FROM (SELECT EXISTS (SELECT FROM stays) AS is_known) known
 LEFT JOIN (
     SELECT m.*, f.position, f.is_indexed
@@ -113,5 +113,5 @@ LEFT JOIN (
         OFFSET 0
     ) m
 ) m ON true
-LEFT JOIN LATERAL ({parent_of_reply(position => m.position)}) parent ON true
+LEFT JOIN LATERAL ({parent_of_reply(slot => m.slot, position => m.position)}) parent ON true
 ORDER BY m.created_at DESC, m.conversation_id DESC, m.seq DESC

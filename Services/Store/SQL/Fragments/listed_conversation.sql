@@ -50,7 +50,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     c.draft_text, c.draft_reply_id, c.draft_at, CASE WHEN stay.last_seq = {Int64.max} THEN c.permissions END AS permissions,
     CASE WHEN stay.last_seq = {Int64.max} THEN c.lifetime END AS lifetime, c.lifetime_seq, c.lifetime_from_reading,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
-    {message_with_parent(position => stay.last_seq)}
+    {message_with_parent(slot => c.slot, position => stay.last_seq)}
 FROM page c
 CROSS JOIN LATERAL (
     SELECT array_agg(s.joined_seq ORDER BY s.joined_seq) AS joined,
@@ -88,7 +88,7 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) m ON true
 LEFT JOIN LATERAL (
-    SELECT p.sender_id, {shown_text(row => p, text => {text_as_of(row => p, position => stay.last_seq)})} AS body FROM store.messages p
+    SELECT p.sender_id, {shown_text(row => p, text => {text_as_of(slot => c.slot, row => p, position => stay.last_seq)})} AS body FROM store.messages p
     WHERE p.slot = c.slot AND p.conversation_id = c.id AND p.seq = m.reply_seq AND p.deleted_at IS NULL
       AND p.seq > stay.cleared_seq
       AND EXISTS (SELECT FROM store.memberships s

@@ -13,7 +13,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind, c.title, c.created_
     c.draft_text, c.draft_reply_id, c.draft_at, c.permissions, c.lifetime, c.lifetime_seq,
     c.lifetime_from_reading,
     unread.rest AS unread_rest, NULL::bigint AS latest_rest,
-    {message_row}, {message_parts(voter => :reader, position => {Int64.max})},
+    {message_row}, {message_parts(slot => c.slot, voter => :reader, position => {Int64.max})},
     parent.sender_id AS parent_sender_id, left(parent.body, {Preview.codePoints}) AS parent_text,
     c.joined_seq IS NOT NULL AND (c.joined_seq = 1 OR (
         SELECT true FROM store.memberships s

@@ -1,5 +1,6 @@
 -- What belongs to the message in row `m` and stands elsewhere, as of a position.
 --
+-- :slot         of `m`; as a parameter where there is one: then all is looked for in one partition, and on one node
 -- :reader
 -- :voter        whose vote in a poll is shown
 -- :position
@@ -18,5 +19,5 @@
                 WHEN {ChangeKind.conversationRenamed} THEN {ChangeKind.conversationRenamed.name}
             END, 'userId', h.user_id, 'title', h.title))::text
         FROM store.changes h
-        WHERE h.slot = m.slot AND h.conversation_id = m.conversation_id AND h.seq = m.seq
+        WHERE h.slot = :slot AND h.conversation_id = m.conversation_id AND h.seq = m.seq
     ) END AS event

@@ -1,5 +1,6 @@
 -- {whole_message}, and of the row `parent` what a preview needs.
 --
+-- :slot
 -- :reader
 -- :position
 --

@@ -1,5 +1,6 @@
 -- The poll in the message of row `m`, as of a position. What was voted since is not known as it was then.
 --
+-- :slot
 -- :voter         whose vote is shown, or NULL
 -- :position
 --
@@ -15,9 +16,9 @@ CASE WHEN m.kind = {MessageKind.poll} THEN (
             'vote', CASE WHEN :voter IS NOT NULL THEN json_build_object('userId', :voter, 'options', (
                 SELECT coalesce(json_agg(b.place ORDER BY b.place) FILTER (WHERE (v.options >> b.place) & 1 = 1), '[]')
                 FROM (SELECT coalesce(max(v.options), 0) AS options FROM store.votes v
-                      WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id
+                      WHERE v.slot = :slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id
                         AND v.user_id = :voter AND v.seq <= :position) v,
                     generate_series(0, cardinality(k.options) - 1) AS b(place))) END))::text
         FROM store.polls k, {votes_as_of}
-        WHERE k.slot = m.slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id
+        WHERE k.slot = :slot AND k.conversation_id = m.conversation_id AND k.message_id = m.id
     ) END AS poll

@@ -37,7 +37,7 @@ CROSS JOIN LATERAL (
         LIMIT 1
      ) IS NULL OR NOT {is_as_of(slot => s.slot, conversation => s.conversation_id, seq => m.seq, position => s.position)}))
 ) m
-CROSS JOIN LATERAL (SELECT {text_as_of(row => m, position => s.position)} AS body OFFSET 0) t
+CROSS JOIN LATERAL (SELECT {text_as_of(slot => m.slot, row => m, position => s.position)} AS body OFFSET 0) t
 WHERE m.body IS NOT NULL AND m.kind <> {MessageKind.sealed} AND (m.created_at, s.conversation_id, m.seq) < (:before_at, :before_conversation, :before_seq)
   AND {is_not_hidden(slot => s.slot, conversation => s.conversation_id, seq => m.seq)}
   AND (m.attachments IS NOT NULL OR octet_length(t.body) > char_length(t.body)

@@ -1,6 +1,7 @@
 -- FROM item `n (counts, voters)`: what had been chosen in the poll `k` of message `m` at a position. For a reader who sees its end
 -- that is kept. For others the votes are counted, once for all options: in a large group there are many.
 --
+-- :slot
 -- :position
 LATERAL (
     SELECT k.counts, k.voters WHERE m.changed_seq <= :position
@@ -8,7 +9,7 @@ LATERAL (
     SELECT c.counts, c.voters FROM (
         WITH chosen AS MATERIALIZED (
             SELECT v.options, count(*)::integer AS votes FROM store.votes v
-            WHERE v.slot = m.slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id AND v.seq <= :position
+            WHERE v.slot = :slot AND v.conversation_id = m.conversation_id AND v.message_id = m.id AND v.seq <= :position
             GROUP BY v.options
         )
         SELECT ARRAY(

@@ -2,6 +2,7 @@
 -- that is the end. A former member sees the text and the tapbacks of when they left; only a deletion for everyone shows,
 -- because what it took away is nowhere any more.
 --
+-- :slot
 -- :reader      NULL: nobody, of a change that all readers get
 -- :voter       whose vote in a poll is shown, or NULL
 -- :position

@@ -1,0 +1,173 @@
+"""Stores and an ingest on a cluster, which serve a part of the requests there and refuse the others."""
+
+import json
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from client import token
+from cluster import Cluster
+from system import EXECUTABLES, PATIENCE, SECRET
+
+_open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+
+
+class Serving:
+    """Processes of this test, which end with it."""
+
+    def __init__(self, cluster: Cluster, stores: int = 2):
+        self.cluster = cluster
+        self.processes: dict[tuple[str, int], subprocess.Popen] = {}
+        for number in range(stores):
+            self.start("store", number)
+        self.start("ingest")
+        self.wait(lambda: self.slots() == 256)
+
+    def start(self, service: str, number: int = 0):
+        state = self.cluster.system.state
+        bus = {
+            f"PARLEY_BUS_{name}": f"ipc://{state}/{name.lower()}-*.sock"
+            for name in ("STORE", "INGEST", "RECEIPT", "FANOUT", "MEDIA")
+        }
+        environment = (
+            self.cluster.environment(service)
+            | bus
+            | {
+                "PARLEY_INSTANCE": str(number),
+                "PARLEY_LISTEN": self.address(service, number).removeprefix("http://"),
+                "PARLEY_BUS_BIND": f"ipc://{state}/{service}-{number}.sock",
+                "PARLEY_JWT_SECRET": SECRET,
+                "PARLEY_WEB": "0",
+            }
+        )
+        (state / f"{service}-{number}.sock").unlink(missing_ok=True)
+        with (state / f"{service}-{number}.log").open("a") as log:
+            process = subprocess.Popen(
+                [EXECUTABLES / service], env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self.processes[service, number] = process
+        # By which they are ended, too, if this process dies: Tests/guard.
+        self._pid_file(service, number).write_text(f"{process.pid}\n")
+
+    def _pid_file(self, service: str, number: int) -> Path:
+        return self.cluster.system.state / "run" / f"{service}-{number}.pid"
+
+    def address(self, service: str, number: int = 0) -> str:
+        return self.cluster.system.address(service, number)
+
+    def kill(self, service: str, number: int = 0):
+        self.end(service, number, signal.SIGKILL)
+
+    def end(self, service: str, number: int, how: signal.Signals) -> int:
+        """Ends a process and returns its status."""
+        process = self.processes.pop((service, number))
+        process.send_signal(how)
+        status = process.wait(timeout=30)
+        self._pid_file(service, number).unlink()
+        return status
+
+    def stop(self):
+        for service, number in [*self.processes]:
+            self.end(service, number, signal.SIGTERM)
+
+    def slots(self) -> int:
+        """How many slots the stores own by their metrics."""
+        return sum(self.metric(number, "parley_store_slots") for name, number in self.processes if name == "store")
+
+    def metric(self, number: int, name: str) -> int:
+        try:
+            with _open(self.address("store", number) + "/metrics", timeout=5) as answer:
+                lines = answer.read().decode().splitlines()
+        except OSError:
+            return 0
+        return int(float(next(line.split()[1] for line in lines if line.startswith(f"{name} "))))
+
+    def wait(self, condition, within: float = PATIENCE):
+        deadline = time.monotonic() + within
+        while not condition():
+            assert time.monotonic() < deadline, self.log_ends()
+            time.sleep(0.05)
+
+    def log_ends(self) -> str:
+        return "\n".join(
+            f"── {log.name}\n" + "\n".join(log.read_text().splitlines()[-20:])
+            for log in sorted(self.cluster.system.state.glob("*-*.log"))
+        )
+
+    # Requests
+
+    def request(self, user: str, method: str, path: str, body=None, key: str | None = None) -> tuple[int, Any]:
+        request = urllib.request.Request(
+            self.address("ingest") + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token(user)}", "Content-Type": "application/json"}
+            | ({"Idempotency-Key": key} if key else {}),
+        )
+        try:
+            with _open(request, timeout=30) as answer:
+                return answer.status, json.loads(answer.read() or "null")
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def send(self, user: str, conversation: str, text: str, id: str | None = None) -> tuple[int, Any]:
+        body = {"id": id or str(uuid.uuid4()), "text": text}
+        return self.request(user, "POST", f"/v1/conversations/{conversation}/messages", body)
+
+    def send_until_taken(self, user: str, conversation: str, text: str):
+        """As clients do: the same message again until it is acknowledged."""
+        id, deadline = str(uuid.uuid4()), time.monotonic() + 2 * PATIENCE
+        while (answer := self.send(user, conversation, text, id))[0] not in (200, 201):
+            assert answer[0] == 503, answer
+            assert time.monotonic() < deadline, self.log_ends()
+            time.sleep(0.05)
+
+    def texts(self, user: str, conversation: str) -> list[str]:
+        """The whole history, oldest first."""
+        found, path = [], f"/v1/conversations/{conversation}/messages?limit=100"
+        while path:
+            status, page = self.request(user, "GET", path)
+            if status == 503:
+                time.sleep(0.05)
+                continue
+            assert status == 200, page
+            found = [message.get("text") for message in page["messages"]] + found
+            path = page.get("hasMoreBefore") and (
+                f"/v1/conversations/{conversation}/messages?limit=100&before={page['messages'][0]['seq']}"
+            )
+        return [text for text in found if text]
+
+    def make_conversation(self, slot: int, *members: str) -> str:
+        """As the tables have a group, without its first change. No request makes one yet."""
+        conversation = str(uuid.UUID(int=uuid.uuid4().int & ~0xFF | slot))
+        stays = ", ".join(f"({slot}, '{conversation}', '{member}', 1, 2)" for member in members)
+        self.cluster.sql(f"""
+            INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+            VALUES ({slot}, '{conversation}', 1, '{members[0]}', now(), 1, now(), {len(members)});
+            INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at)
+            VALUES ({slot}, '{conversation}', 1, 8, '{members[0]}', now());
+            INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role) VALUES {stays}
+        """)
+        return conversation
+
+
+def slot_of(user: str) -> int:
+    """As `Slot(ofUserNamed:)`."""
+    value = 0xCBF29CE484222325
+    for byte in user.encode():
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    value ^= value >> 32
+    value ^= value >> 16
+    return (value ^ value >> 8) & 0xFF
+
+
+def at_once(count: int, work):
+    """The results of `work(0…)`, each in a thread of its own."""
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
