@@ -133,14 +133,15 @@ extension StoreRequestKind {
         // Of the conversation's slot.
         case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .members,
             .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions, .votes,
-            .writtenMessages, .replay, .senderCounts:
+            .writtenMessages, .replay, .senderCounts, .forwardSource:
             return true
         // Of the user's.
         case .settings, .blocks, .erasedUsers, .revocations:
             return true
         case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
             .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .listConversations, .conversation, .sync, .conversationSettings, .search, .digest, .unreadTotal, .profiles,
+            .sendForwarded, .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
+            .unreadTotal, .profiles,
             .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled, .suspension, .reports,
             .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
             .privateReplay, .positions, .mayReadAttachment:

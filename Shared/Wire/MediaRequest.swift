@@ -68,7 +68,8 @@ public struct CopyMedia: WireCodable, Hashable {
     public var message: MessageID
 
     public init(
-        _ source: MessageMedia, in sourceConversation: ConversationID, for message: MessageID, in conversation: ConversationID,
+        _ source: MessageMedia, in sourceConversation: ConversationID, for message: MessageID,
+        in conversation: ConversationID,
         by uploader: UserID
     ) {
         self.sourceConversation = sourceConversation

@@ -49,7 +49,8 @@ extension StoreRequestKind: RequestKind {
     /// The roles that may make this request. Clients reach the store through `ingest` only.
     public var askers: Set<Role> {
         switch self {
-        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .sendForwarded, .write,
+        case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll,
+            .sendForwarded, .write,
             .putSettings,
             .revokeTokens,
             .endDevices, .suspendUser, .recordAct, .endAct,

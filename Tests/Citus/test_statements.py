@@ -18,7 +18,7 @@ HEAD = """\
 #   refused   refused, also where its slots are in one shard
 """
 OTHERS = {
-    "smallint": "1", "integer": "1", "bigint": "1", "boolean": "true", "text": "'alice'", "interval": "'1 second'",
+    "smallint": "1", "integer": "1", "bigint": "1", "boolean": "true", "text": "'{}'", "interval": "'1 second'",
     "uuid": "'00000000-0000-7000-8000-00000000cafe'", "timestamptz": "now()",
     "bytea": "''", "date": "now()",
 }  # fmt: skip

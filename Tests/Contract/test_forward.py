@@ -157,7 +157,8 @@ def test_files_go_along_and_are_ones_own(anna, ben, carla, groups):
         shown = first.json()
         copies = [file["id"] for file in shown["attachments"]]
         assert shown["text"] is None and not set(copies) & set(ids)
-        assert [file | {"id": ""} for file in shown["attachments"]] == [file | {"id": ""} for file in sent["attachments"]]
+        for file, copy in zip(sent["attachments"], shown["attachments"], strict=True):
+            assert copy == file | {"id": copy["id"]}
         for reader in (bens, carlas):
             read = [reader.http.get(f"/v1/media/{id}/content").content for id in copies]
             assert read[1] == contents[1] and read[0] == annas.http.get(f"/v1/media/{ids[0]}/content").content

@@ -13,7 +13,8 @@ import Wire
     @Test("a copy has the same id each time, another one for everything else, and is in its user's slot")
     func ids() {
         let bob = UserID("bob")!
-        func ids(_ message: MessageID, _ conversation: ConversationID, _ user: UserID, _ files: MediaID...) -> [MediaID] {
+        func ids(_ message: MessageID, _ conversation: ConversationID, _ user: UserID, _ files: MediaID...) -> [MediaID]
+        {
             CopyMedia(
                 MessageMedia(self.message, files), in: self.conversation, for: message, in: conversation, by: user
             ).copies
@@ -23,7 +24,8 @@ import Wire
         #expect(copies == ids(message, conversation, bob, file, other))
         #expect(copies.allSatisfy { $0.slot == bob.slot && $0.description.dropFirst(14).first == "4" })
         let more = [
-            copies, ids(MessageID(UUIDBytes(high: 5, low: 6)), conversation, bob, file), ids(message, ConversationID(UUIDBytes(high: 7, low: 8)), bob, file),
+            copies, ids(MessageID(UUIDBytes(high: 5, low: 6)), conversation, bob, file),
+            ids(message, ConversationID(UUIDBytes(high: 7, low: 8)), bob, file),
             ids(message, conversation, UserID("carol")!, file), [file, other],
         ].flatMap { $0 }
         #expect(Set(more).count == more.count)

@@ -31,7 +31,8 @@ struct ForwardTests {
     @Reactor func once() async throws {
         try await withStore { store in
             let id = MessageID(.random)
-            let first = try #require(await store.forward(sent.id, of: source, as: id, from: "bob", to: target, origin: true))
+            let first = try #require(
+                await store.forward(sent.id, of: source, as: id, from: "bob", to: target, origin: true))
             #expect(first.status == 201 && first.field("forwarded", "userId") as? String == "alice")
             _ = await store.write(.edit(sent.id, text: "Ten?"), by: "alice", in: source, key: .random)
             let again = await store.forward(sent.id, of: source, as: id, from: "bob", to: target, origin: true)

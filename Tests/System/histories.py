@@ -270,12 +270,9 @@ class History:
             return
         assert answer.status == 201, answer
         forwarded = (seen.forwarded or {"userId": seen.sender, "sentAt": seen.sent_at}) if named["origin"] else None
+        brought = {"id": body["id"], "text": seen.texts[-1][1], "mentions": [], "forwarded": forwarded}
         copies = self.copies(actor, seen.files, answer.body)
-        await self.sent(
-            conversation, actor,
-            {"id": body["id"], "text": seen.texts[-1][1], "mentions": [], "forwarded": forwarded, "attachments": copies},
-            answer.body,
-        )  # fmt: skip
+        await self.sent(conversation, actor, brought | {"attachments": copies}, answer.body)
         again = await actor.request("POST", conversation.path + "/messages", body)
         assert (again.status, again.body["id"]) == (200, body["id"]), again
 
@@ -430,7 +427,9 @@ class History:
         sees = self.seen(conversation, actor)
         message = self.some_message(
             conversation,
-            lambda some: some.sender == actor.name and not (some.deleted_at or some.poll or some.forwarded) and sees(some),
+            lambda some: (
+                some.sender == actor.name and not (some.deleted_at or some.poll or some.forwarded) and sees(some)
+            ),
         )
         if not message:
             return

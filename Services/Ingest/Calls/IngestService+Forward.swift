@@ -66,7 +66,8 @@ extension IngestService {
         _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
         let copy = CopyMedia(
-            MessageMedia(send.fields.message, media), in: send.fields.conversation, for: send.message.id, in: send.conversation,
+            MessageMedia(send.fields.message, media), in: send.fields.conversation, for: send.message.id,
+            in: send.conversation,
             by: send.user)
         request(
             .copy, of: send.user, size: size, weight: nil, exchange, fields: { copy.write(to: &$0) },

@@ -151,7 +151,8 @@ struct MessageFields {
         ]
 
         var hasNothingElse: Bool {
-            text == nil && sealed == nil && poll == nil && attachments.isEmpty && replyTo == nil && mentions.isEmpty && !mentionsAll
+            text == nil && sealed == nil && poll == nil && attachments.isEmpty && replyTo == nil && mentions.isEmpty
+                && !mentionsAll
                 && extra == nil
         }
 

@@ -244,7 +244,8 @@ extension Problem {
     static let mayNotWrite = Problem(.forbidden, "only members whose role may write here do this")
     static let notForwardable = Problem(
         .notForwardable,
-        "forward.messageId: it is deleted, sealed, a poll or no user's message, disappears by itself, or carries a file that is gone")
+        "forward.messageId: it is deleted, sealed, a poll or no user's message, disappears by itself, or carries a file that is gone"
+    )
     static let mayNotMentionAll = Problem(
         .forbidden, "mentionsAll: only members of a group whose role may mention everybody do this")
 }

@@ -87,7 +87,6 @@ public enum RequestBody {
         public init(options: [Int]) { self.options = options }
     }
 
-
     /// The message that is forwarded.
     public struct Forward: Hashable, Sendable, Codable {
         public var conversationId: ConversationID
