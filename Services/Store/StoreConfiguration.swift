@@ -12,6 +12,8 @@ struct StoreConfiguration: Sendable {
     let conversationLimit: ConversationLimit
     /// Whether what carries attachments may be replied to.
     let answersAttachments: Bool
+    /// How many days messages stay. Nil: without an end.
+    let retention: Int32?
     /// What begins sessions in the place of libpq, in a simulation.
     var sessionSource: SessionSource?
 
@@ -21,6 +23,7 @@ struct StoreConfiguration: Sendable {
         bus = try BusConfiguration(.store, environment: &environment)
         queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
         answersAttachments = try environment.replyToAttachments()
+        retention = try environment.retention().map { Int32($0) }
         conversationLimit = ConversationLimit(
             ofUser: Int32(try environment.conversationsPerUser()),
             members: Int32(try environment.membersPerConversation()),

@@ -26,6 +26,7 @@ final class StoreService {
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
     let lifetimes: Lifetimes
+    let retention: Retention
     let scheduled: ScheduledSending
     let clock: ChangeClock
     private let bus: Bus
@@ -43,11 +44,13 @@ final class StoreService {
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
         lifetimes = Lifetimes(bus: bus, slots: slots, connection: queries.connection, log: log)
+        retention = Retention(
+            bus: bus, slots: slots, connection: queries.connection, days: configuration.retention, log: log)
         scheduled = ScheduledSending(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
             erasures: erasures, revocations: revocations, releases: releases, profiles: profiles,
-            lifetimes: lifetimes, scheduled: scheduled)
+            lifetimes: lifetimes, retention: retention, scheduled: scheduled)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         outcomes.again = { [unowned writer] in writer.add($0) }
@@ -97,6 +100,7 @@ final class StoreService {
     func finish() async {
         erasures.stop()
         lifetimes.stop()
+        retention.stop()
         scheduled.stop()
         bus.onFrame = { _ in }
         while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
@@ -186,6 +190,9 @@ final class StoreService {
         }
         metrics.counter("parley_store_messages_expired_total", "Messages deleted because their time was over") {
             [lifetimes] in Double(lifetimes.expired)
+        }
+        metrics.counter("parley_store_messages_removed_total", "Messages removed because they are kept no longer") {
+            [retention] in Double(retention.removed)
         }
         metrics.counter("parley_store_scheduled_sent_total", "Scheduled messages that were sent at their time") {
             [scheduled] in Double(scheduled.sent)

@@ -26,6 +26,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendSealed = 20
     case sendScheduled = 21
     case sendPoll = 22
+    case trimHistory = 24
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64

@@ -25,6 +25,7 @@ import Wire
             suspendUser           ingest
             sendWhole             ingest
             expireMessages                        store
+            trimHistory                           store
             recordAct             ingest
             endAct                ingest
             sendSealed            ingest

@@ -125,6 +125,7 @@ extension Write {
         case .vote(let message, let options): Vote(message: message, options: options)
         case .closePoll(let message): ClosePoll(message: message)
         case .resolveReport(let resolution): ResolveReport(resolution: resolution)
+        case .setRetention(let days): SetRetention(days: days)
         }
     }
 }
@@ -137,7 +138,7 @@ extension Write.Action {
         DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
-        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self,
+        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self, SetRetention.self,
     ]
 }
 

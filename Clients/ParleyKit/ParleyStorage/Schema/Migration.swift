@@ -7,6 +7,7 @@ struct Migration {
     static let all = [
         schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8, schema9, schema10,
         schema11, schema12, schema13, schema14, schema15, schema16,
+        "-- 17 is of a version beside this one.", schema18,
     ].enumerated().map { Migration(version: Int64($0) + 1, script: $1) }
 
     static var latestVersion: Int64 { Int64(all.count) }
