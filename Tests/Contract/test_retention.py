@@ -56,8 +56,8 @@ def test_what_is_gone_is_gone_for_everybody_by_every_road(anna, ben, carla, grou
         assert [change["kind"] for change in feed(person, group)] == [
             "conversation.created", "message.created", "history.trimmed"
         ]  # fmt: skip
-        found = person.get("/v1/search", params={"q": "pebble"}).json()["results"]
-        assert [result["message"]["id"] for result in found if result["conversationId"] == group] == [kept["id"]]
+        found = person.get("/v1/search", params={"q": "pebble", "conversationId": group}).json()["results"]
+        assert [result["message"]["id"] for result in found] == [kept["id"]]
         assert person.get(f"/v1/conversations/{group}/pinned").json()["messages"] == []
         assert person.get(f"/v1/conversations/{group}/mentions").json()["messages"] == []
         assert conversation_of(person, group)["lastActivityAt"] == activity
@@ -100,6 +100,7 @@ def test_members_and_titles_stay_and_so_does_what_former_members_see_of_them(ann
     after = conversation_of(ben, group)
     assert after.pop("keptFrom") == before["lastSeq"] + 1, "nothing behind their end"
     assert before.pop("lastMessage")["kind"] == "system" and "lastMessage" not in after
+    assert (before.pop("unreadCount"), after.pop("unreadCount")) == (1, 0)
     assert after == before and after["title"] == "Before" and history(ben, group) == []
     assert [change["kind"] for change in feed(ben, group)] == [
         "conversation.created", "conversation.renamed", "member.removed"

@@ -25,12 +25,12 @@ import Wire
             suspendUser           ingest
             sendWhole             ingest
             expireMessages                        store
-            trimHistory                           store
             recordAct             ingest
             endAct                ingest
             sendSealed            ingest
             sendScheduled                         store
             sendPoll              ingest
+            trimHistory                           store
             listConversations     ingest
             conversation          ingest
             members               ingest

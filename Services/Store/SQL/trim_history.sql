@@ -85,10 +85,11 @@ WITH found AS MATERIALIZED (
     DELETE FROM store.search_blocks b
     WHERE b.slot = :slot AND b.conversation_id = :conversation
       AND b.block < (SELECT moved.kept_from / {SearchBlock.positions} FROM moved)
-), unindexed_in_part AS (
-    -- The block that what is kept begins in.
-    {unindexed(seqs => SELECT g.seq FROM gone g, moved
-        WHERE g.seq / {SearchBlock.positions} = moved.kept_from / {SearchBlock.positions})}
+), at_edge AS MATERIALIZED (
+    -- In the block that what is kept begins in.
+    SELECT g.seq FROM gone g, moved WHERE g.seq / {SearchBlock.positions} = moved.kept_from / {SearchBlock.positions}
+), unindexed_at_edge AS (
+    {unindexed(seqs => SELECT e.seq FROM at_edge e)}
 ), unindexed_before AS (
     {unindexed_before(seqs => SELECT g.seq FROM gone g)}
 )

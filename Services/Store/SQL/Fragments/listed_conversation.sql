@@ -51,7 +51,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     c.draft_text, c.draft_reply_id, c.draft_at, CASE WHEN stay.last_seq = {Int64.max} THEN c.permissions END AS permissions,
     CASE WHEN stay.last_seq = {Int64.max} THEN c.lifetime END AS lifetime, c.lifetime_seq, c.lifetime_from_reading,
     -- A former member is told no position behind the end.
-    least(c.kept_from - 1, stay.last_seq) + 1 AS kept_from,
+    CASE WHEN c.kept_from IS NOT NULL THEN least(c.kept_from - 1, stay.last_seq) + 1 END AS kept_from,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
     {message_with_parent(position => stay.last_seq)}
 FROM page c
