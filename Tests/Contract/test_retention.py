@@ -69,7 +69,11 @@ def test_what_is_gone_is_gone_for_everybody_by_every_road(anna, ben, carla, grou
         f"/v1/conversations/{group}/messages", json={"id": new_id(), "text": "again", "replyTo": first["id"]}
     )
     assert problem(refused) == (422, "notReplyable")
-    for method, part, body in (("PATCH", "", {"text": "again"}), ("PUT", "/tapback", {"kind": "like"}), ("PUT", "/pin", None)):
+    for method, part, body in (
+        ("PATCH", "", {"text": "again"}),
+        ("PUT", "/tapback", {"kind": "like"}),
+        ("PUT", "/pin", None),
+    ):
         assert problem(anna.http.request(method, path + part, json=body)) == (404, "notFound")
 
 

@@ -105,7 +105,9 @@ import Testing
         #expect(runs.max() ?? 0 >= Lifetimes.runsPerReader, "they are looked at: \(runs)")
     }
 
-    @Test("whether a conversation begins with what is kept no longer is one look-up for each, and a step reads what it removes")
+    @Test(
+        "whether a conversation begins with what is kept no longer is one look-up for each, and a step reads what it removes"
+    )
     func retention() throws {
         let all = "ARRAY(SELECT generate_series(0, 255))"
         let walk = try plan("due_trims", "\(all), '\(Self.noID)', 30")

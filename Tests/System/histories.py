@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4), (self.trim, 1),
+            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4), (self.trim, 2),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):

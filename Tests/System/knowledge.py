@@ -590,11 +590,7 @@ class Knowledge:
             | ({"extra": message.extra} if message.extra is not None and not message.deleted_at else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
             | ({"event": message.event} if message.event else {})
-            | (
-                {"replyTo": {"messageId": message.parent, "seq": message.parent_seq}}
-                if message.parent
-                else {}
-            )
+            | ({"replyTo": {"messageId": message.parent, "seq": message.parent_seq}} if message.parent else {})
         )
 
     def reported(self, message: Message) -> dict:

@@ -13,7 +13,8 @@ extension Call {
         case .send, .sendBatch, .edit, .schedule: .messages
         case .createConversation, .putMember: .members
         // Of administrators, who are not asked about.
-        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport, .putRetention,
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .importRecords, .dropImport, .exportConversation, .exportUser, .acts:
             nil
         // Titles, names and the like, which are no messages.

@@ -37,7 +37,8 @@ enum Call: CaseIterable {
     /// Whether the call is for the application's backend only, which is not a user.
     var isForAdministrators: Bool {
         switch self {
-        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport, .putRetention,
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             true
         default: false
@@ -77,7 +78,8 @@ extension Call {
             .createInvitation, .join, .acceptRequest, .putProfile:
             .refused
         // An administrator is not suspended.
-        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport, .putRetention,
+        case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             .open
         }

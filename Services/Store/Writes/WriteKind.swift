@@ -138,7 +138,8 @@ extension Write.Action {
         DeclineRequest.self, SetPermissions.self, SetLifetime.self, LiftBan.self, CreateInvitation.self,
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
-        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self, SetRetention.self,
+        DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self,
+        SetRetention.self,
     ]
 }
 

@@ -5,7 +5,8 @@ import Testing
 
 /// Messages that the server keeps no longer, in a copy.
 @Suite struct RetentionTests {
-    private func change(_ seq: Int64, _ kind: ChangeKind, message: Message? = nil, keptFrom: Int64? = nil) -> SyncWrite {
+    private func change(_ seq: Int64, _ kind: ChangeKind, message: Message? = nil, keptFrom: Int64? = nil) -> SyncWrite
+    {
         .change(
             Change(
                 conversationId: talk, seq: seq, kind: kind, at: time(seq), actorId: ben, message: message,
