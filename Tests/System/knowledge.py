@@ -126,8 +126,8 @@ class World:
         if fact.kind in SHOWN_IN_HISTORY:
             event = {"kind": fact.kind} | {key: fact.about[key] for key in ("userId", "title") if key in fact.about}
             self.messages[f"system {fact.seq}"] = Message(
-                f"system {fact.seq}", fact.seq, fact.actor, "system", [(fact.seq, "", fact.at)], None, None, [], fact.at,
-                fact.at, fact.seq, event,
+                f"system {fact.seq}", fact.seq, fact.actor, "system", [(fact.seq, "", fact.at)], None, None, [],
+                fact.at, fact.at, fact.seq, event,
             )  # fmt: skip
         getattr(self, "_" + fact.kind.replace(".", "_"))(fact)
 
