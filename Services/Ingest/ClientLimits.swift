@@ -21,6 +21,8 @@ struct ClientLimits: Sendable {
     var messageRequests = MessageRequests.off
     /// Nil: no account is new.
     var newAccount: NewAccountLimit?
+    /// Of the stores: how many days messages stay. Nil: without an end.
+    var retentionDays: Int?
     /// Enforced by media.
     var media = MediaLimits()
     /// Enforced by fanout.
@@ -43,6 +45,7 @@ struct ClientLimits: Sendable {
         profileWriters = try environment.profileWriters()
         messageRequests = try environment.messageRequests()
         newAccount = try NewAccountLimit(environment: &environment)
+        retentionDays = try environment.retention()
         media = try MediaLimits(environment: &environment)
         sessions = try SessionLimits(environment: &environment)
     }
@@ -97,6 +100,7 @@ struct ClientLimits: Sendable {
         buffer.append(key: "shortestLifetimeSeconds", json: lifetime.lowerBound.components.seconds)
         buffer.append(key: "longestLifetimeSeconds", json: lifetime.upperBound.components.seconds)
         buffer.append(key: "readingLifetimeMembers", json: ContractLimits.readingLifetimeMembers)
+        if let retentionDays { buffer.append(key: "retentionDays", json: retentionDays) }
         buffer.append(key: "frameBytes", json: ContractLimits.frameBytes)
         buffer.append(key: "helloBytes", json: ContractLimits.helloBytes)
         buffer.append(key: "replayChanges", json: ContractLimits.replayChanges)

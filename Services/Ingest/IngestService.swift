@@ -225,6 +225,7 @@ final class IngestService: HTTPHandler {
         case .acts: try acts(query, user, exchange)
         case .resolveReport:
             try resolve(try route.report(), in: try route.conversation(), request.body, user, exchange)
+        case .putRetention: try putRetention(in: try route.conversation(), request.body, user, exchange)
         case .search: try search(query, user, exchange)
         case .scheduled: try scheduled(query, user, exchange)
         case .unreadTotal: unreadTotal(user, exchange)

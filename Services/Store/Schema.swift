@@ -62,6 +62,7 @@ enum Schema {
                 Migration(43, "lifetimes from reading on", sql: PackageResources._0043_lifetimes_from_reading_sql),
                 Migration(44, "polls", sql: PackageResources._0044_polls_sql),
                 Migration(45, "forwarded messages", sql: PackageResources._0045_forwarded_messages_sql),
+                Migration(46, "retention", sql: PackageResources._0046_retention_sql),
             ], publishing: Publications.store)
     }
 }

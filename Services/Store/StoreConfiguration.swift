@@ -14,6 +14,8 @@ struct StoreConfiguration: Sendable {
     let answersAttachments: Bool
     /// Of the service of a shard on Citus; nil: the tables are reached by the names that the statements have.
     var shard: ShardConnections?
+    /// How many days messages stay. Nil: without an end.
+    let retention: Int32?
     /// What begins sessions in the place of libpq, in a simulation.
     var sessionSource: SessionSource?
 
@@ -23,6 +25,7 @@ struct StoreConfiguration: Sendable {
         bus = try BusConfiguration(.store, environment: &environment)
         queryConnections = try environment.integer("PARLEY_QUERY_CONNECTIONS", default: 2, in: 1...16)
         answersAttachments = try environment.replyToAttachments()
+        retention = try environment.retention().map { Int32($0) }
         conversationLimit = ConversationLimit(
             ofUser: Int32(try environment.conversationsPerUser()),
             members: Int32(try environment.membersPerConversation()),

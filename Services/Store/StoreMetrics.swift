@@ -47,6 +47,9 @@ enum StoreMetrics {
             "parley_store_messages_expired_total", "Messages deleted because their time was over",
             value: total { $0.lifetimes.expired })
         metrics.counter(
+            "parley_store_messages_removed_total", "Messages removed because they are kept no longer",
+            value: total { $0.retention.removed })
+        metrics.counter(
             "parley_store_scheduled_sent_total", "Scheduled messages that were sent at their time",
             value: total { $0.scheduled.sent })
         metrics.counter(

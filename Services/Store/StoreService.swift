@@ -26,6 +26,7 @@ final class StoreService {
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
     let lifetimes: Lifetimes
+    let retention: Retention
     let scheduled: ScheduledSending
     let clock: ChangeClock
     private let bus: Bus
@@ -48,11 +49,13 @@ final class StoreService {
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
         lifetimes = Lifetimes(bus: bus, slots: slots, connection: queries.connection, log: log)
+        retention = Retention(
+            bus: bus, slots: slots, connection: queries.connection, days: configuration.retention, log: log)
         scheduled = ScheduledSending(bus: bus, slots: slots, connection: queries.connection, log: log)
         let outcomes = CommandOutcomes(
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
             erasures: erasures, revocations: revocations, releases: releases, profiles: profiles,
-            lifetimes: lifetimes, scheduled: scheduled)
+            lifetimes: lifetimes, retention: retention, scheduled: scheduled)
         writer = Writer(
             writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
         outcomes.reachesOtherSlots = shardSlots == nil
@@ -114,6 +117,7 @@ final class StoreService {
     func finishAccepted() async {
         erasures.stop()
         lifetimes.stop()
+        retention.stop()
         scheduled.stop()
         while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))

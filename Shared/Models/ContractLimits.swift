@@ -115,6 +115,8 @@ public enum ContractLimits {
     public static let editWindow = Duration.seconds(15 * 60)
     /// How long messages that disappear stay. The shortest also says how often a store looks at a conversation without any.
     public static let messageLifetime = Duration.seconds(60)...Duration.seconds(366 * 24 * 3600)
+    /// How many days the messages of a conversation may stay, where they do not stay without an end.
+    public static let retentionDays = 1...36_500
     /// In conversations with up to this many members a lifetime may count from reading on: how far each of them has read is looked up.
     public static let readingLifetimeMembers = namedMembers
 

@@ -21,6 +21,17 @@ extension Environment {
         try flag("PARLEY_REPLY_TO_ATTACHMENTS", default: false)
     }
 
+    /// How many days messages stay; nil: without an end. `store` removes those that are older, `ingest` publishes it.
+    public mutating func retention() throws(ConfigurationError) -> Int? {
+        let days = ContractLimits.retentionDays
+        guard let text = optionalString("PARLEY_RETENTION") else { return nil }
+        guard text.hasSuffix("d"), let number = Int(text.dropLast()), days.contains(number) else {
+            throw ConfigurationError(
+                "PARLEY_RETENTION", "must be days from \(days.lowerBound)d to \(days.upperBound)d, not \"\(text)\"")
+        }
+        return number
+    }
+
     /// Who has to ask before they reach a user: `store` enforces it, `ingest` publishes it.
     public mutating func messageRequests() throws(ConfigurationError) -> MessageRequests {
         try decode("PARLEY_MESSAGE_REQUESTS", default: MessageRequests.off, must: "be off or strangers") {

@@ -59,7 +59,7 @@ extension StoreRequestKind: RequestKind {
             [.ingest]
         case .readMoved: [.receipt]
         case .noteDevice: [.fanout]
-        case .eraseStep, .expireMessages, .sendScheduled: [.store]
+        case .eraseStep, .expireMessages, .sendScheduled, .trimHistory: [.store]
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
             .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
             .bans, .joinRequests, .invitations, .invitation, .devices, .suspension, .reports, .report, .acts,

@@ -27,6 +27,7 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     case sendScheduled = 21
     case sendPoll = 22
     case sendForwarded = 23
+    case trimHistory = 24
 
     // Queries of clients. The response is client JSON.
     case listConversations = 64

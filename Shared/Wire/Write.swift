@@ -80,6 +80,8 @@ public struct Write: WireCodable, Hashable {
         case report(NewReport)
         /// 200 with the report, for administrators, of whom the actor is one. Fields: see `ReportResolution`.
         case resolveReport(ReportResolution)
+        /// 204, for administrators, of whom the actor is one. Nil: as in all conversations. Fields: days 4 (0: nil).
+        case setRetention(days: Int32?)
 
         /// 204. Fields: see `NewScheduled`.
         case schedule(NewScheduled)
@@ -126,6 +128,7 @@ public struct Write: WireCodable, Hashable {
             case .cancelScheduled: 34
             case .vote: 35
             case .closePoll: 36
+            case .setRetention: 37
             }
         }
     }
@@ -188,6 +191,7 @@ extension Write.Action: WireCodable {
             case 34: .cancelScheduled(try reader.message())
             case 35: .vote(try reader.message(), PollOptions(bits: try reader.number()))
             case 36: .closePoll(try reader.message())
+            case 37: .setRetention(days: try reader.days())
             default: throw .unknownValue(field: "action", UInt64(number))
             }
     }
@@ -229,6 +233,7 @@ extension Write.Action: WireCodable {
         case .join(let secret): buffer.append(bigEndian: secret)
         case .report(let report): report.write(to: &buffer)
         case .resolveReport(let resolution): resolution.write(to: &buffer)
+        case .setRetention(let days): buffer.append(days: days)
         case .block(let user, let isBlocked):
             buffer.append(user)
             buffer.append(isBlocked ? 1 : 0 as UInt8)

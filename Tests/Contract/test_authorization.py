@@ -188,6 +188,7 @@ def request(name: str, scene: Scene, who: str) -> tuple[str, str, dict]:
         "PUT /v1/users/{userId}/suspension": {"json": {"mode": "out"}},
         "POST /v1/reports": {"json": scene.report_of_message(new_id())},
         "POST /v1/conversations/{conversationId}/reports/{reportId}/resolution": {"json": {"action": "none"}},
+        "PUT /v1/conversations/{conversationId}/retention": {"json": {"days": 30}},
         "PUT /v1/profile": {"json": {"displayName": "Somebody"}},
         "GET /v1/profiles": {"params": {"ids": scene.cast.bystander.name}},
         "PATCH /v1/conversations/{conversationId}": {"json": {"title": "Title"}},

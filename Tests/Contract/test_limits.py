@@ -53,7 +53,11 @@ def padded(body: dict, size: int) -> bytes:
 
 def test_every_limit_is_tested_here_or_is_a_share():
     described = set(DOCUMENT["components"]["schemas"]["Limits"]["properties"])
-    assert TESTED | SHARES == described - {"socketUrl", "newAccount"}  # test_new_accounts.py
+    assert TESTED | SHARES == described - {
+        "socketUrl",
+        "newAccount",
+        "retentionDays",
+    }  # test_new_accounts.py, test_retention.py
 
 
 @beyond("textBytes")

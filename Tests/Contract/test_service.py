@@ -38,7 +38,7 @@ def test_the_limits_in_force_are_the_documented_defaults(system):
     described = DOCUMENT["components"]["schemas"]["Limits"]["properties"]
     documented = {name: schema["examples"][0] for name, schema in described.items()}
     # An address, which every deployment has its own of.
-    optional = {"socketUrl": "", "newAccount": {}}
+    optional = {"socketUrl": "", "newAccount": {}, "retentionDays": 0}
     assert system.http().get("/v1/limits").json() | optional == documented | optional
 
 

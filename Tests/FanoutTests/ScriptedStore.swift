@@ -49,6 +49,8 @@ final class ScriptedStore {
     var isSilent = false
     /// The number of a user's latest private changes that are kept.
     var privateTail = 1_000
+    /// Changes that are kept no longer.
+    var removed: [ConversationID: ClosedRange<Int64>] = [:]
     /// Kinds of requests, and users whose signals, get no response.
     var isSilentAbout: Set<StoreRequestKind> = []
     var isSilentAboutSignals: Set<String> = []
@@ -277,7 +279,9 @@ final class ScriptedStore {
         bus.respond(to: request, status: 200) { buffer in
             buffer.append(bigEndian: last)
             guard query.after < end else { return }
-            for seq in query.after + 1...end { write(query.conversation, seq, to: &buffer) }
+            for seq in query.after + 1...end where !(removed[query.conversation]?.contains(seq) ?? false) {
+                write(query.conversation, seq, to: &buffer)
+            }
         }
     }
 

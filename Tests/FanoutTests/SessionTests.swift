@@ -126,6 +126,42 @@ import Testing
     }
 
     @Test(
+        "where changes are missing that are kept no longer a session is told to reload, and continues",
+        arguments: [(1, [2]), (2, []), (5, []), (6, [7, 8, 9, 10, 11])] as [(Int64, [Int64])])
+    @Reactor func keptNoLonger(cursor: Int64, caughtUp: [Int64]) async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna"])
+        system.store.send(10, to: Self.first)
+        system.store.removed[Self.first] = 3...6
+        let client = await system.session("anna", hello: #","cursors":{"\#(Self.first)":\#(cursor)}"#)
+        let reload = #"{"type":"reload","conversationId":"\#(Self.first)","lastSeq":11}"#
+        await waitUntil { client.frames(of: "reload") == (cursor < 6 ? [reload] : []) }
+        system.store.send(to: Self.first)
+        await waitUntil { client.numbers("seq", in: "change").last == 12 }
+        #expect(client.numbers("seq", in: "change") == caughtUp + [12])
+        #expect(client.frames(of: "reload").count == (cursor < 6 ? 1 : 0))
+    }
+
+    @Test("who has left, and of whose time nothing is kept, reloads up to their end and hears nothing more")
+    @Reactor func nothingKept() async throws {
+        let system = try await TestSystem()
+        defer { system.close() }
+        system.store.create(Self.first, members: ["anna", "bob"])
+        system.store.send(3, to: Self.first)
+        system.store.remove("anna", from: Self.first)
+        system.store.send(3, to: Self.first)
+        system.store.removed[Self.first] = 1...8
+        let client = await system.session("anna", hello: #","cursors":{"\#(Self.first)":2}"#)
+        let reload = #"{"type":"reload","conversationId":"\#(Self.first)","lastSeq":5}"#
+        await waitUntil { client.frames(of: "reload") == [reload] }
+        system.store.send(to: Self.first)
+        let other = await system.session("bob", hello: #","cursors":{"\#(Self.first)":8}"#)
+        await waitUntil { other.numbers("seq", in: "change") == [9] }
+        #expect(client.numbers("seq", in: "change") == [])
+    }
+
+    @Test(
         "private changes that are no longer kept cause a reload, after which the session continues"
     )
     @Reactor func privateReload() async throws {

@@ -67,6 +67,7 @@ public enum SchemaTypes {
         "NewInvitation": RequestBody.NewInvitation.self,
         "NewMute": RequestBody.NewMute.self,
         "NewMessageLifetime": RequestBody.NewMessageLifetime.self,
+        "NewRetention": RequestBody.NewRetention.self,
         "NewPermissions": RequestBody.NewPermissions.self,
         "NewScheduledMessage": RequestBody.NewScheduledMessage.self,
         "ScheduledMessage": ScheduledMessage.self,

@@ -217,7 +217,11 @@ struct ManyWritersTests {
         case 22: return write(Bool.random(using: &random) ? .pinMessage(target) : .unpinMessage(target), by: user)
         case 23:
             return write(.setLifetime(seconds: Bool.random(using: &random) ? 60 : 0), by: Self.users[0])
-        case 24: return command(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation))
+        case 24:
+            guard Self.users.prefix(6).contains(user) else {
+                return command(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation))
+            }
+            return command(.trimHistory, in: conversation.slot, TrimHistory(in: conversation, days: 1))
         case 25:
             let act = RecordAct(.random, by: user, for: other, call: "deleteMessage", in: conversation)
             return command(.recordAct, in: .ofAuditLog, act)

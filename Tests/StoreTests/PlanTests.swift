@@ -105,6 +105,18 @@ import Testing
         #expect(runs.max() ?? 0 >= Lifetimes.runsPerReader, "they are looked at: \(runs)")
     }
 
+    @Test(
+        "whether a conversation begins with what is kept no longer is one look-up for each, and a step reads what it removes"
+    )
+    func retention() throws {
+        let all = "ARRAY(SELECT generate_series(0, 255))"
+        let walk = try plan("due_trims", "\(all), '\(Self.noID)', 30")
+        #expect(walk.excesses(over: Retention.conversationsPerLook) == [] && walk.rows > 0)
+        try expectLookups(plan("due_trims", "\(all), '\(Self.noID)', NULL"), atMost: 1, returning: 0)
+        let step = try plan("trim_history", "1, '\(Self.firstID)', 30")
+        try expectLookups(step, atMost: Retention.messagesPerStep, returning: 1)
+    }
+
     // MARK: Large groups
 
     @Test(

@@ -133,6 +133,7 @@ struct RepeatedRequestTests {
             },
             once(.report(report)) { await write(.resolveReport(ReportResolution(of: report.id, .deleted))) },
             once(.resolveReport(resolution)) { await write(.resolveReport(ReportResolution(of: report.id, .removed))) },
+            once(.setRetention(days: 7)) { await write(.setRetention(days: nil)) },
             once(.createInvitation(revoked)) { await write(.revokeInvitation(revoked.id)) },
             once(.createInvitation(used)) {},
             once(.join(secret: used.secret), by: "gina") { await write(.removeMember(name("gina")), by: "gina") },
@@ -212,6 +213,7 @@ struct RepeatedRequestTests {
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .leave(conversation))),
             Case(.eraseStep, in: conversation.slot, EraseStep(name("zoe"), .content(conversation, after: 0))),
             Case(.expireMessages, in: conversation.slot, ExpireMessages(in: conversation)),
+            Case(.trimHistory, in: conversation.slot, TrimHistory(in: conversation, days: 7)),
             Case(.recordAct, in: .ofAuditLog, act) {
                 _ = await store.ask(.endAct, in: .ofAuditLog) { EndAct(act.id, status: 204).write(to: &$0) }
             },

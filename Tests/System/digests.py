@@ -52,6 +52,18 @@ class Copy:
         self.changes[change["seq"]] = change
         if "message" in change:
             self.take_message(change["message"])
+        if change["kind"] == "history.trimmed":
+            self.trim(change["keptFrom"])
+
+    def trim(self, kept_from: int):
+        """Messages before this position are kept no longer, nor are the changes there that are about messages."""
+        self.messages = {id: message for id, message in self.messages.items() if message["seq"] >= kept_from}
+        about_messages = ("message.", "tapback.", "poll.", "history.")
+        for seq, change in list(self.changes.items()):
+            if seq < kept_from and change["kind"].startswith(about_messages):
+                del self.changes[seq]
+            elif "message" in change and change["message"]["seq"] < kept_from:
+                self.changes[seq] = {key: value for key, value in change.items() if key != "message"}
 
     def take_message(self, message: dict):
         """Of two states of a message the one with the higher `changeSeq` is the newer."""

@@ -56,7 +56,7 @@ class File:
         """No message carries it any more, and none is to."""
         if self.is_awaited or not self.messages:
             return False
-        return all(c.world.messages[id].deleted_at for c, id in self.messages)
+        return all(id not in c.world.messages or c.world.messages[id].deleted_at for c, id in self.messages)
 
 
 class History:
@@ -194,7 +194,7 @@ class History:
             (self.type, 2), (self.decide, 2), (self.add, 5), (self.remove, 4), (self.promote, 2), (self.rename, 2),
             (self.mark, 6), (self.draft, 6), (self.block, 4), (self.put_profile, 4),
             (self.answer_request, 9 if self.asks else 0), (self.permit, 3), (self.lift, 2),
-            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4), (self.forward, 6),
+            (self.limit_lifetime, 5), (self.expire, 3), (self.schedule, 4), (self.forward, 6), (self.trim, 2),
             (self.invite, 4), (self.revoke, 1), (self.join, 8), (self.decide_join, 5),
         ]  # fmt: skip
         for _ in range(count):
@@ -941,6 +941,21 @@ class History:
             about = {"id": message.id, "isOver": True}
             conversation.facts.append(Fact("message.deleted", message.sender, told[seq]["at"], seq, about))
 
+    async def trim(self, conversation: Conversation, _: User):
+        """The first messages are older than they are kept: up to a third of them."""
+        world = conversation.world
+        seqs = sorted(message.seq for message in world.messages.values())
+        if len(seqs) < 3 or self.owner.name not in {user.name for user in self.members(conversation)}:
+            return
+        through = self.random.choice(seqs[: len(seqs) // 3])
+        where = f"conversation_id = '{conversation.id}'"
+        await self.sql(
+            f"UPDATE store.messages SET created_at = created_at - interval '40 d' WHERE {where} AND seq <= {through};"
+            f"INSERT INTO store.retentions SELECT slot, id, 30 FROM store.conversations WHERE id = '{conversation.id}'"
+            " ON CONFLICT DO NOTHING"
+        )
+        await self.happened(conversation, "history.trimmed", self.owner, keptFrom=through + 1)
+
     async def lift(self, conversation: Conversation, actor: User):
         world = conversation.world
         if conversation.kind == "direct" or not world.banned:
@@ -1017,7 +1032,7 @@ def profiles_told_by(session: Session) -> set[tuple[str, int]]:
 
 def shown(id: str) -> Callable[[Knowledge], dict]:
     """Who wrote is told what became of it, though they hid or cleared it since."""
-    return lambda known: known.message(known.world.messages[id])
+    return lambda known: known.message(known.world.messages[id]) if id in known.world.messages else None
 
 
 def member(name: str) -> Callable[[Knowledge], dict | None]:

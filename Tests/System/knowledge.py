@@ -12,7 +12,7 @@ CHANGES = {
     "conversation.created", "conversation.renamed", "member.added", "member.removed", "member.changed",
     "permissions.changed", "lifetime.changed", "message.created",
     "message.edited", "message.deleted", "message.pinned", "message.unpinned", "tapback.set", "tapback.removed",
-    "poll.voted", "poll.closed",
+    "poll.voted", "poll.closed", "history.trimmed",
 }  # fmt: skip
 OPEN = {"addMembers": "members", "rename": "members", "write": "members"}
 """What a group permits to begin with."""
@@ -41,6 +41,7 @@ class Message:
     texts: list[tuple[int, str, str]]
     """Position, text and time of each."""
     parent: str | None
+    parent_seq: int | None
     mentions: list[str]
     sent_at: str
     created_at: str
@@ -117,6 +118,9 @@ class World:
         self.drafts: dict[str, dict] = {}
         """What members have written and not sent."""
         self.changes: list[Fact] = []
+        self.kept_from = 1
+        self.gone: set[str] = set()
+        """Messages that were removed."""
         for fact in facts:
             self.take(fact)
 
@@ -124,13 +128,13 @@ class World:
         if fact.kind in CHANGES:
             self.changes.append(fact)
             self.last_seq = fact.seq
-            if not fact.about.get("isOver"):
+            if not fact.about.get("isOver") and fact.kind != "history.trimmed":
                 self.last_at = fact.at
         if fact.kind in SHOWN_IN_HISTORY:
             event = {"kind": fact.kind} | {key: fact.about[key] for key in ("userId", "title") if key in fact.about}
             self.messages[f"system {fact.seq}"] = Message(
-                f"system {fact.seq}", fact.seq, fact.actor, "system", [(fact.seq, "", fact.at)], None, [], fact.at,
-                fact.at, fact.seq, event,
+                f"system {fact.seq}", fact.seq, fact.actor, "system", [(fact.seq, "", fact.at)], None, None, [],
+                fact.at, fact.at, fact.seq, event,
             )  # fmt: skip
         getattr(self, "_" + fact.kind.replace(".", "_"))(fact)
 
@@ -279,7 +283,9 @@ class World:
         kind = "poll" if about.get("poll") else "sealed" if about.get("isSealed") else "text"
         self.messages[about["id"]] = Message(
             about["id"], fact.seq, fact.actor, "reply" if about["replyTo"] else kind,
-            [(fact.seq, about["text"], fact.at)], about["replyTo"], list(about["mentions"]), about["sentAt"], fact.at,
+            [(fact.seq, about["text"], fact.at)], about["replyTo"],
+            self.messages[about["replyTo"]].seq if about["replyTo"] else None,
+            list(about["mentions"]), about["sentAt"], fact.at,
             fact.seq, files=about.get("files", []), extra=about.get("extra"),
             mentions_all=about.get("mentionsAll", False), poll=about.get("poll"), forwarded=about.get("forwarded"),
         )  # fmt: skip
@@ -327,6 +333,16 @@ class World:
             message.votes.pop(erased, None)
             message.forget(erased)
         return message
+
+    def _history_trimmed(self, fact: Fact):
+        self.trim(fact.about["keptFrom"])
+
+    def trim(self, kept_from: int):
+        """Nothing is left of messages before a position, nor of what happened to messages before it."""
+        self.kept_from = max(self.kept_from, kept_from)
+        self.gone |= {id for id, message in self.messages.items() if message.seq < kept_from}
+        self.messages = {id: message for id, message in self.messages.items() if id not in self.gone}
+        self.changes = [fact for fact in self.changes if fact.seq >= kept_from or not is_of_messages(fact)]
 
     def _receipt(self, fact: Fact):
         for what in ("delivered", "shown", "read"):
@@ -410,6 +426,10 @@ class World:
         return min((at for kind, to, at in self.receipts.get(user, []) if kind == what and to >= seq), default=None)
 
 
+def is_of_messages(fact: Fact) -> bool:
+    return fact.kind.startswith(("message.", "tapback.", "poll.", "history."))
+
+
 FOR_EVER, LONG_AGO = "9999-12-31T23:59:59.999Z", "2020-03-07T17:04:11.302Z"
 
 
@@ -427,6 +447,7 @@ class Knowledge:
       outside of them, that there was one and who made it.
     - A file can be read by whom it is from and by whoever sees a message that carries it, and by nobody once no message
       does that did. Its uploader can as long as a message that was refused may still come.
+    - What is kept no longer is gone for everybody, former members too, and so is what happened to messages until then.
     - What they hid or cleared is in no answer about messages. (Changes say nothing about one reader.)
     - Who may do what in a group, and how long messages stay, is known to whoever is in it, and who is banned to its
       owners and admins.
@@ -465,6 +486,8 @@ class Knowledge:
         for fact in self.facts[len(facts) :]:
             if fact.kind == "erased":
                 world.take(fact)
+            if fact.kind == "history.trimmed":
+                world.trim(min(fact.about["keptFrom"], world.last_seq + 1))
         for id, message in world.messages.items():
             now = self.now.messages[id]
             if now.change_seq > message.change_seq:
@@ -580,11 +603,7 @@ class Knowledge:
             | ({"forwarded": message.forwarded} if message.forwarded else {})
             | ({"pinned": dict(zip(("seq", "userId", "at"), message.pinned))} if message.pinned else {})
             | ({"event": message.event} if message.event else {})
-            | (
-                {"replyTo": {"messageId": message.parent, "seq": world.messages[message.parent].seq}}
-                if message.parent
-                else {}
-            )
+            | ({"replyTo": {"messageId": message.parent, "seq": message.parent_seq}} if message.parent else {})
         )
 
     def reported(self, message: Message) -> dict:
@@ -693,6 +712,7 @@ class Knowledge:
             | ({"request": True} if self.is_asked else {})
             | ({"permissions": world.permissions} if self.knows_permissions else {})
             | ({"messageLifetime": world.lifetime} if self.knows_rules and world.lifetime else {})
+            | ({"keptFrom": world.kept_from} if world.kept_from > 1 else {})
         )
 
     @property
@@ -799,7 +819,9 @@ class Knowledge:
                 told["messageLifetime"] = lifetime
         elif fact.kind.startswith("member."):
             told |= {"userId": fact.about["userId"], "role": fact.about["role"]}
-        elif self.covers(world.messages[fact.about["id"]].seq):
+        elif fact.kind == "history.trimmed":
+            told["keptFrom"] = fact.about["keptFrom"]
+        elif fact.about["id"] in world.messages and self.covers(world.messages[fact.about["id"]].seq):
             voter = fact.actor if fact.kind == "poll.voted" else None
             told["message"] = self.bare(world.messages[fact.about["id"]], world, voter)
         return told
@@ -820,10 +842,13 @@ class Knowledge:
         return told
 
     def replayed(self, after: int) -> list[dict]:
-        """As a session catches up: as of when the next member left, whoever it was, or the reader closed it."""
-        told = []
+        """As a session catches up, until something is missing: as of when the next member left, whoever it was, or the
+        reader closed it."""
+        told, left = [], {fact.seq for fact in self.now.changes}
         for n, fact in enumerate(self.facts):
             if fact.kind in CHANGES and fact.seq > after and self.covers(fact.seq):
+                if fact.seq not in left:
+                    break  # The rest is for the pages.
                 leaving = (
                     m for m in range(n + 1, len(self.facts))
                     if self.facts[m].kind == "member.removed" or self.facts[m] is self.closing
@@ -831,6 +856,14 @@ class Knowledge:
                 end = next(leaving, None)
                 told.append(self.change(fact, self.now if end is None else self.as_of(self.facts[: end + 1])))
         return told
+
+    def misses(self, after: int) -> bool:
+        """Whether something is missing of what a session would catch up with."""
+        left = {fact.seq for fact in self.now.changes}
+        return any(
+            fact.kind in CHANGES and fact.seq > after and fact.seq not in left and self.covers(fact.seq)
+            for fact in self.facts
+        )
 
     def moved(self) -> dict[str, dict[str, int]]:
         """Who is where, as a client is told that has no receipts: the members, as far as they show it."""

@@ -144,6 +144,7 @@ class Reader:
         await asyncio.gather(
             *(self.expect_message(conversation, known, message.id) for message in known.now.messages.values()
               if message.kind != "system"),
+            *(self.expect_message(conversation, known, id) for id in known.now.gone if not id.startswith("system ")),
         )  # fmt: skip
         await self.expect_found(conversation, known)
 
@@ -415,6 +416,8 @@ class Reader:
             moved = known.moved()
             if moved:
                 await session.next("status", where=lambda frame, id=id: frame["conversationId"] == id)
+            if known.misses(after):
+                await session.next("reload", where=lambda frame, id=id: frame["conversationId"] == id)
         await session.until(lambda: len(told_by(session)) >= len(self.history.private[self.user.name]))
         await session.quiet()
         for id, after in cursors.items():
@@ -422,12 +425,15 @@ class Reader:
             changes = plain(session.changes(id))
             expect_equal(changes, known.replayed(after), f"replay after {after} for {self.user.name}")
             self.expect_status([frame for frame in session.of("status") if frame["conversationId"] == id], known)
+        reloads = {frame["conversationId"]: frame["lastSeq"] for frame in session.of("reload")}
+        missing = {id: self.known[id].world.last_seq for id, after in cursors.items() if self.known[id].misses(after)}
+        expect_equal(reloads, missing, f"reloads for {self.user.name}")
         self.expect_private(
             [{key: value for key, value in frame.items() if key != "type"} for frame in session.of("private")],
             "private changes by replay",
         )
         kinds = {frame["type"] for frame in session.frames}
-        assert kinds <= {"welcome", "change", "private", "status", "presence", "pong"}, kinds
+        assert kinds <= {"welcome", "change", "private", "status", "presence", "pong", "reload"}, kinds
         await session.close()
 
     def expect_status(self, frames: list[dict], known: Knowledge):
@@ -650,7 +656,10 @@ async def expect_silence_after_leaving(history: History):
         await history.settle()
         for user, session in zip(former, catching_up):
             known = conversation.known_to(user)
-            await session.reach(conversation.id, known.end)
+            if known.misses(0):
+                await session.next("reload")
+            else:
+                await session.reach(conversation.id, known.end)
             await session.quiet()
             assert session.of("status") == [], "receipts for a former member who catches up"
             for one, *states in zip(

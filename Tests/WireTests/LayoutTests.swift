@@ -879,6 +879,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
             .revokeInvitation(InvitationID(message.uuid)), .join(secret: message.uuid),
             .report(NewReport(id: ReportID(message.uuid), user: bob, reason: .other, text: "té")),
             .resolveReport(ReportResolution(of: ReportID(message.uuid), .erased, note: "té")),
+            .setRetention(days: 7), .setRetention(days: nil),
             .pinMessage(message), .unpinMessage(message), .vote(message, PollOptions(bits: 0b101)), .closePoll(message),
             .declineJoinRequest(bob), .editSealed(message, "c2VhbA=="),
             .cancelScheduled(message),

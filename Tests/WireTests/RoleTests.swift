@@ -31,6 +31,7 @@ import Wire
             sendScheduled                         store
             sendPoll              ingest
             sendForwarded         ingest
+            trimHistory                           store
             listConversations     ingest
             conversation          ingest
             members               ingest

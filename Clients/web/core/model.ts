@@ -171,6 +171,8 @@ export interface Conversation {
   permissions?: Permissions;
   /** How long new messages stay. Absent: until somebody deletes them, and for former members. */
   messageLifetime?: MessageLifetime;
+  /** Messages before this position were removed, for everybody. */
+  keptFrom?: number;
 }
 
 /** Who may do something in a group: the name of the lowest role that may. */
@@ -297,6 +299,7 @@ export interface Change {
   title?: string;
   permissions?: Permissions;
   messageLifetime?: MessageLifetime;
+  keptFrom?: number;
 }
 
 export interface PrivateChange {

@@ -20,6 +20,9 @@ struct SessionWindows {
         return stays.end == nil
     }
 
+    /// The known stays, in a conversation that the session takes part in.
+    func stays(in conversation: ConversationID) -> Stays { partial[conversation] ?? .unlimited }
+
     /// Sets the known stays in a conversation.
     mutating func set(_ stays: Stays, in conversation: ConversationID) {
         partial[conversation] = stays == .unlimited ? nil : stays

@@ -107,7 +107,21 @@ final class Room: FeedHost {
         let query = ReplayQuery(conversation, after: after, through: through, limit: Rooms.pageSize, asOf: asOf)
         let slot = conversation.slot
         rooms.bus.request(.replay, in: slot, deadline: Rooms.deadline, fields: { query.write(to: &$0) }) { outcome in
-            then(outcome.page { (reader) throws(WireError) in ChangeFrame(try ChangeEntry(from: &reader)) })
+            var page = outcome.page { (reader) throws(WireError) in ChangeFrame(try ChangeEntry(from: &reader)) }
+            // Positions are dense: what is missing at the beginning was removed, with messages that are kept no longer.
+            let next = page?.entries.first?.position ?? through + 1
+            if let last = page?.last, last >= through, next > after + 1 { page?.lostThrough = next - 1 }
+            then(page)
         }
+    }
+
+    /// What it misses is in the pages, as far as it is there.
+    func lost(_ session: Session) {
+        let stays = session.windows.stays(in: conversation)
+        let end = min(feed.last, stays.end ?? .max)
+        counters.reloads += 1
+        session.send(ServerFrame.reload(conversation, lastSeq: end))
+        guard stays.next(after: end) != nil else { return ended(session) }
+        add(session, after: end, stays)
     }
 }

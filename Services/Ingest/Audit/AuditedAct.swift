@@ -32,6 +32,8 @@ final class AuditedAct {
 
     func note(detail: StaticString) { act.detail = detail.description }
 
+    func note(number: Int) { act.detail = String(number) }
+
     /// Calls `next` when it is in the log, or with the reason why it is not: then it must not be carried out.
     func record(then next: @escaping @Reactor (Problem?) -> Void) {
         switch state {

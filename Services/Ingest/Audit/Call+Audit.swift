@@ -10,7 +10,8 @@ extension Call {
 
     var audit: Audit {
         switch self {
-        case .eraseUser, .revokeTokens, .suspend, .liftSuspension, .resolveReport, .importRecords, .dropImport,
+        case .eraseUser, .revokeTokens, .suspend, .liftSuspension, .resolveReport, .putRetention, .importRecords,
+            .dropImport,
             .createConversation, .rename, .unlist, .putMember, .removeMember, .clearHistory, .putPermissions,
             .putLifetime, .liftBan, .createInvitation, .revokeInvitation, .join, .declineJoinRequest, .block, .unblock,
             .acceptRequest, .declineRequest, .putProfile, .mute, .unmute, .pin, .unpin, .archive, .unarchive,

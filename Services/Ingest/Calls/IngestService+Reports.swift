@@ -27,6 +27,14 @@ extension IngestService {
         write(.resolveReport(resolution), in: conversation, by: administrator, exchange)
     }
 
+    func putRetention(
+        in conversation: ConversationID, _ body: UnsafeRawBufferPointer, _ administrator: UserID, _ exchange: Exchange
+    ) throws(Problem) {
+        let days = try RetentionFields(body).days
+        if let days { exchange.act?.note(number: Int(days)) }
+        write(.setRetention(days: days), in: conversation, by: administrator, exchange)
+    }
+
     /// Repeated as it is: not under a key.
     private func write(
         _ action: Write.Action, in conversation: ConversationID, by user: UserID, _ exchange: Exchange

@@ -14,6 +14,7 @@ extension Call {
         case .createConversation, .putMember: .members
         // Of administrators, who are not asked about.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .importRecords, .dropImport, .exportConversation, .exportUser, .acts:
             nil
         // Titles, names and the like, which are no messages.

@@ -62,7 +62,7 @@ extension Call {
         case .createReport: CallCost(10)
         // A look-up in every slot.
         case .reports: CallCost(Slot.count, atOnce: 2)
-        case .report, .resolveReport: CallCost()
+        case .report, .resolveReport, .putRetention: CallCost()
         case .acts: CallCost(perHundredItems: 2)
         // Its records are background work of the stores, which take them as they have time.
         case .importRecords: CallCost(atOnce: 4)

@@ -68,6 +68,7 @@ extension Call {
         case .reports: "listReports"
         case .report: "readReport"
         case .resolveReport: "resolveReport"
+        case .putRetention: "putRetention"
         case .acts: "listActs"
         case .devices: "listDevices"
         case .endDevice: "endDevice"

@@ -24,6 +24,7 @@ enum Call: CaseIterable {
     case eraseUser, revokeTokens
     case suspension, suspend, liftSuspension
     case createReport, reports, report, resolveReport
+    case putRetention
     case acts
     case devices, endDevice, endOtherDevices
     case importRecords, dropImport, exportConversation, exportUser
@@ -37,6 +38,7 @@ enum Call: CaseIterable {
     var isForAdministrators: Bool {
         switch self {
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             true
         default: false
@@ -77,6 +79,7 @@ extension Call {
             .refused
         // An administrator is not suspended.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
+            .putRetention,
             .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             .open
         }
@@ -296,6 +299,7 @@ extension Route {
         }
         if part == "permissions" { return put(method, Route(.putPermissions, conversation: identifier)) }
         if part == "lifetime" { return put(method, Route(.putLifetime, conversation: identifier)) }
+        if part == "retention" { return put(method, Route(.putRetention, conversation: identifier)) }
         if part == "changes" { return get(method, Route(.changes, conversation: identifier)) }
         if part == "digest" { return get(method, Route(.digest, conversation: identifier)) }
         if part == "receipts" { return post(method, Route(.receipts, conversation: identifier)) }

@@ -55,6 +55,7 @@ enum BatchSteps {
         .suspendUser: SuspendUser.self,
         .expireMessages: ExpireMessages.self,
         .sendScheduled: SendScheduled.self,
+        .trimHistory: TrimHistory.self,
         .recordAct: RecordAct.self,
         .endAct: EndAct.self,
         .importRecords: ImportStep.self,

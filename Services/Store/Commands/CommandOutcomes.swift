@@ -17,6 +17,7 @@ final class CommandOutcomes {
     let releases: MediaReleases
     let profiles: ProfileAnnouncer
     let lifetimes: Lifetimes
+    let retention: Retention
     let scheduled: ScheduledSending
     /// The maximum number of repeated messages that are read at a time. In a backlog most repetitions arrive after
     /// their response, and no requester waits for another one. Any that does is asked to retry later, which costs less
@@ -30,7 +31,7 @@ final class CommandOutcomes {
 
     init(
         bus: Bus, announcer: Announcer, queries: Queries, erasures: Erasures, revocations: Revocations,
-        releases: MediaReleases, profiles: ProfileAnnouncer, lifetimes: Lifetimes,
+        releases: MediaReleases, profiles: ProfileAnnouncer, lifetimes: Lifetimes, retention: Retention,
         scheduled: ScheduledSending
     ) {
         self.bus = bus
@@ -41,6 +42,7 @@ final class CommandOutcomes {
         self.releases = releases
         self.profiles = profiles
         self.lifetimes = lifetimes
+        self.retention = retention
         self.scheduled = scheduled
     }
 

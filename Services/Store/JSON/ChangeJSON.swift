@@ -17,6 +17,8 @@ struct ChangeFields {
         case permissions(GroupPermissions)
         /// Nil: messages stay.
         case lifetime(MessageLifetime?)
+        /// Messages before this position were removed.
+        case trimmed(keptFrom: Int64)
     }
 
     var conversation: ConversationID
@@ -73,6 +75,8 @@ extension ByteBuffer {
             append(permissions)
         case .lifetime(let lifetime):
             if let lifetime { append(lifetime) }
+        case .trimmed(let keptFrom):
+            append(key: "keptFrom", json: keptFrom)
         }
     }
 }

@@ -35,6 +35,8 @@ struct ConversationFields {
     var isRequest = false
     var permissions = GroupPermissions.byDefault
     var lifetime: MessageLifetime?
+    /// The first position whose message is kept. Nil: all are.
+    var keptFrom: Int64?
 }
 
 extension ConversationFields {
@@ -78,6 +80,7 @@ extension ByteBuffer {
         if conversation.isRequest { append(key: "request", json: true) }
         if conversation.permissions != .byDefault { append(conversation.permissions) }
         if let lifetime = conversation.lifetime { append(lifetime) }
+        append(key: "keptFrom", json: conversation.keptFrom)
         endObject()
     }
 

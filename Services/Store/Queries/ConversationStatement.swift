@@ -37,6 +37,7 @@ enum ConversationStatement {
         let lifetime: Column<Int32?>
         let lifetimeSeq: Column<Int64?>
         let lifetimeFromReading: Column<Bool?>
+        let keptFrom: Column<Int64?>
         let unreadRest: Column<Int64?>
         let latestRest: Column<Int64?>
         let message: MessageWithParentColumns
@@ -132,6 +133,7 @@ extension ConversationFields {
         role = row[columns.role]
         lifetime = MessageLifetime(
             row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.lifetimeSeq])
+        keptFrom = row[columns.keptFrom]
         permissions = row[columns.permissions].map { GroupPermissions(number: UInt8($0)) } ?? .byDefault
         let ended = row[columns.ended]
         isRequest = ended.last == RequestsStatement.end

@@ -41,6 +41,7 @@ enum FeedStatement {
         let permissions: Column<Int16?>
         let lifetime: Column<Int32?>
         let lifetimeFromReading: Column<Bool?>
+        let keptFrom: Column<Int64?>
         let message: WholeMessageColumns
     }
 
@@ -130,6 +131,8 @@ extension ChangeFields {
                 MessageLifetime(
                     row[columns.lifetime], fromReading: row[columns.lifetimeFromReading], since: row[columns.changeSeq])
             )
+        case .historyTrimmed:
+            return .trimmed(keptFrom: row[columns.keptFrom] ?? 1)
         case .memberAdded, .memberRemoved, .memberChanged:
             let role = row[columns.role].flatMap { MemberRole(rawValue: UInt8($0)) }
             return .member(user: row[columns.userId] ?? "", role: role)

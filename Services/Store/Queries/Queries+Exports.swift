@@ -166,7 +166,7 @@ private struct ExportRows {
             let renaming = ImportRecord.Title(title, at: row[columns.at], by: row[columns.actorId])
             ExportPage.append(.title(renaming), at: seq, to: &buffer)
         case .conversationCreated, .messageEdited, .messageDeleted, .tapbackRemoved, .permissionsChanged,
-            .messagePinned, .messageUnpinned, .lifetimeChanged, .pollVoted, .pollClosed:
+            .messagePinned, .messageUnpinned, .lifetimeChanged, .pollVoted, .pollClosed, .historyTrimmed:
             return
         }
     }

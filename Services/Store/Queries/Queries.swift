@@ -30,7 +30,8 @@ final class Queries {
             RequestsStatement.statement.untyped, BansStatement.statement.untyped,
             PinnedMessagesStatement.statement.untyped, MentionsStatement.statement.untyped,
             SettingsStatement.inConversation.untyped,
-            Lifetimes.due.untyped, ScheduledSending.due.untyped, ScheduledStatement.statement.untyped,
+            Lifetimes.due.untyped, Retention.due.untyped, ScheduledSending.due.untyped,
+            ScheduledStatement.statement.untyped,
         ] + UnreadStatement.all + ConversationStatement.all + LoneReceipts.statements + FeedStatement.queries
         + HistoryRows.statements
         + FormerReceipts.statements
@@ -133,7 +134,7 @@ final class Queries {
             .eraseUser,
             .eraseStep,
             .revokeTokens, .endDevices, .noteDevice, .suspendUser, .importRecords, .dropImport,
-            .expireMessages, .sendScheduled, .recordAct, .endAct:
+            .expireMessages, .sendScheduled, .trimHistory, .recordAct, .endAct:
             preconditionFailure("commands go to the writer")
         }
     }

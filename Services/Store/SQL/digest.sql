@@ -68,6 +68,7 @@ SELECT p.last_seq,
                     WHEN {ChangeKind.lifetimeChanged} THEN {ChangeKind.lifetimeChanged.name}
                     WHEN {ChangeKind.pollVoted} THEN {ChangeKind.pollVoted.name}
                     WHEN {ChangeKind.pollClosed} THEN {ChangeKind.pollClosed.name}
+                    WHEN {ChangeKind.historyTrimmed} THEN {ChangeKind.historyTrimmed.name}
                 END,
                 coalesce(
                     CASE WHEN h.message_id IS NOT NULL THEN (

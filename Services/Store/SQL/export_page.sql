@@ -81,10 +81,11 @@ judged AS MATERIALIZED (
             :reader IS NULL OR m.sender_id = :reader OR (
                 SELECT true FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                 AND {is_not_hidden(seq => m.seq)} AS is_visible,
-            CASE WHEN :reader IS NULL OR m.reply_to IS NULL OR (
+            -- Nor is a parent named that was removed.
+            CASE WHEN m.reply_to IS NULL OR (
                 SELECT true FROM store.messages p
                 WHERE p.slot = :slot AND p.conversation_id = :conversation AND p.id = m.reply_to
-                  AND (p.sender_id = :reader OR (
+                  AND (:reader IS NULL OR p.sender_id = :reader OR (
                     SELECT true FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                     AND {is_not_hidden(seq => p.seq)})) IS NOT NULL THEN m.reply_to END AS reply_to
         FROM store.messages m

@@ -125,6 +125,7 @@ extension Write {
         case .vote(let message, let options): Vote(message: message, options: options)
         case .closePoll(let message): ClosePoll(message: message)
         case .resolveReport(let resolution): ResolveReport(resolution: resolution)
+        case .setRetention(let days): SetRetention(days: days)
         }
     }
 }
@@ -138,6 +139,7 @@ extension Write.Action {
         RevokeInvitation.self,
         JoinConversation.self, CreateReport.self, ResolveReport.self, PinMessage.self, UnpinMessage.self,
         DeclineJoinRequest.self, ScheduleMessage.self, CancelScheduled.self, Vote.self, ClosePoll.self,
+        SetRetention.self,
     ]
 }
 

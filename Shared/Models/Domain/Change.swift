@@ -25,12 +25,14 @@ public struct Change: Hashable, Sendable, Codable {
     public var permissions: Permissions?
     /// How long messages stay that are sent from then on, of `lifetime.changed`. Nil: until somebody deletes them.
     public var messageLifetime: MessageLifetime?
+    /// The first position whose message is kept, of `history.trimmed`: those before it were removed, for everybody.
+    public var keptFrom: Int64?
 
     public init(
         conversationId: ConversationID, seq: Int64, kind: ChangeKind, at: Timestamp, actorId: UserID,
         message: Message? = nil, conversation: CreatedConversation? = nil, userId: UserID? = nil,
         role: MemberRole? = nil, title: String? = nil, permissions: Permissions? = nil,
-        messageLifetime: MessageLifetime? = nil
+        messageLifetime: MessageLifetime? = nil, keptFrom: Int64? = nil
     ) {
         self.conversationId = conversationId
         self.seq = seq
@@ -44,6 +46,7 @@ public struct Change: Hashable, Sendable, Codable {
         self.title = title
         self.permissions = permissions
         self.messageLifetime = messageLifetime
+        self.keptFrom = keptFrom
     }
 }
 

@@ -47,6 +47,8 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
     public var permissions: Permissions?
     /// How long new messages stay. Nil: until somebody deletes them; and for former members.
     public var messageLifetime: MessageLifetime?
+    /// The first position whose message is kept: those before it were removed, for everybody. Nil: all are.
+    public var keptFrom: Int64?
 
     public init(
         id: ConversationID, kind: ConversationKind, title: String? = nil, createdAt: Timestamp, lastSeq: Int64,
@@ -55,7 +57,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         deliveredSeq: Int64 = 0,
         mutedUntil: Timestamp? = nil, pinOrder: Int64? = nil, archivedSeq: Int64? = nil, archived: Bool? = nil,
         markedUnread: Bool? = nil, draft: KeptDraft? = nil, request: Bool? = nil, permissions: Permissions? = nil,
-        messageLifetime: MessageLifetime? = nil
+        messageLifetime: MessageLifetime? = nil, keptFrom: Int64? = nil
     ) {
         self.id = id
         self.kind = .known(kind)
@@ -81,6 +83,7 @@ public struct Conversation: Hashable, Sendable, Codable, Identifiable {
         self.request = request
         self.permissions = permissions
         self.messageLifetime = messageLifetime
+        self.keptFrom = keptFrom
     }
 }
 

@@ -83,6 +83,8 @@ public struct Limits: Hashable, Sendable, Codable {
     public var longestLifetimeSeconds: Int?
     /// The members of a conversation whose messages may disappear from reading on. Absent from a server without that.
     public var readingLifetimeMembers: Int?
+    /// How many days messages stay. Absent: without an end.
+    public var retentionDays: Int?
     /// The size of a WebSocket message from a client in bytes, except the first.
     public var frameBytes: Int
     /// The size of a client's first WebSocket message in bytes.

@@ -16,6 +16,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
     case lifetimeChanged = 14
     case pollVoted = 15
     case pollClosed = 16
+    case historyTrimmed = 17
 
     public var name: StaticString {
         switch self {
@@ -35,6 +36,7 @@ public enum ChangeKind: UInt8, CaseIterable, ContractName {
         case .lifetimeChanged: "lifetime.changed"
         case .pollVoted: "poll.voted"
         case .pollClosed: "poll.closed"
+        case .historyTrimmed: "history.trimmed"
         }
     }
 }

@@ -161,6 +161,13 @@ public enum RequestBody {
         }
     }
 
+    /// `PUT …/retention`, for administrators. Nil: as in all conversations.
+    public struct NewRetention: Hashable, Sendable, Codable {
+        @ValueOrNull public var days: Int?
+
+        public init(days: Int?) { self.days = days }
+    }
+
     /// `PUT …/lifetime`. Nil: messages stay until somebody deletes them.
     public struct NewMessageLifetime: Hashable, Sendable, Codable {
         @ValueOrNull public var seconds: Int?

@@ -106,10 +106,12 @@ extension Reader {
             Write(
                 conversation, by: bob, key: nil,
                 .resolveReport(ReportResolution(of: ReportID(message.uuid), .removed, note: "té"))),
+            Write(conversation, by: bob, key: nil, .setRetention(days: 7)),
             Write(conversation, by: bob, key: nil, .pinMessage(message)),
             Write(conversation, by: bob, key: nil, .vote(message, PollOptions(bits: 0b101))),
             Write(conversation, by: bob, key: nil, .deleteForEveryone(message))),
         layout(SendScheduled(of: bob, in: conversation)),
+        layout(TrimHistory(in: conversation, days: 7)),
         layout(ScheduledQuery(bob, in: nil, after: 7, limit: 100)),
         layout(
             VotesQuery(

@@ -80,11 +80,11 @@ extension Database {
     private var noChange: SimulatedRow {
         [
             null(Int64.self), null(Int16.self), null(Timestamp.self), null(String.self), null(String.self),
-            null(Int16.self), null(String.self), null(Int16.self), null(Int32.self), null(Bool.self),
+            null(Int16.self), null(String.self), null(Int16.self), null(Int32.self), null(Bool.self), null(Int64.self),
         ]
     }
 
-    /// Position · kind · time · actor · user · role · title · permissions · lifetime · from reading on.
+    /// Position · kind · time · actor · user · role · title · permissions · lifetime · from reading on · kept from.
     private func columns(_ entry: Tables.Entry) -> SimulatedRow {
         var user: UserID?
         var role: Int16?
@@ -95,7 +95,7 @@ extension Database {
         return [
             SimulatedValue(entry.seq), SimulatedValue(Int16(entry.kind.rawValue)), SimulatedValue(entry.at),
             SimulatedValue(entry.actor), SimulatedValue(user), SimulatedValue(role), null(String.self),
-            null(Int16.self), null(Int32.self), null(Bool.self),
+            null(Int16.self), null(Int32.self), null(Bool.self), null(Int64.self),
         ]
     }
 }

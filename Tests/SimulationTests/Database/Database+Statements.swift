@@ -55,6 +55,7 @@ extension Database {
         "bootstrap": { $0.bootstrap($1) },
         "blocks": { _, _ in [] },  // Nobody blocks here.
         "due_lifetimes": { _, _ in [] },  // All messages stay.
+        "due_trims": { _, _ in [] },
         "due_scheduled": { _, _ in [] },  // Nobody schedules.
         "list_conversations": { _, _ in [] },
         "replay": { $0.replay($1) },

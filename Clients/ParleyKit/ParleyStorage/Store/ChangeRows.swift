@@ -8,6 +8,7 @@ extension LocalStore {
             let isAway = message.seq < change.seq ? try isAway(message, in: state.key) : false
             if !isAway { try store(message, in: state.key) }
         }
+        if change.kind == .historyTrimmed, let keptFrom = change.keptFrom { try trim(state.key, keptFrom: keptFrom) }
         try applyToHead(change, state)
         if movesCursor { try move(state, to: change.seq) }
         // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
@@ -49,7 +50,7 @@ extension LocalStore {
             UPDATE conversations SET
                 head_seq = ?2, last_seq = max(last_seq, ?2), last_activity_at = coalesce(?3, last_activity_at)
             WHERE key = ?1
-            """, state.key, change.seq, change.isExpiry ? nil : change.at)
+            """, state.key, change.seq, change.isActivity ? change.at : nil)
         switch change.kind {
         case .known(.conversationRenamed):
             try connection.run("UPDATE conversations SET title = ?2 WHERE key = ?1", state.key, change.title)
@@ -215,8 +216,10 @@ extension LocalStore {
 }
 
 extension Change {
-    /// Whether a message has gone because its time was over. That is no activity.
-    fileprivate var isExpiry: Bool { kind == .messageDeleted && message?.expired ?? false }
+    /// Messages that go by themselves are none.
+    fileprivate var isActivity: Bool {
+        kind != .historyTrimmed && !(kind == .messageDeleted && message?.expired ?? false)
+    }
 
     /// Whether the history may show it by a message that the change does not carry.
     fileprivate var isShownWithoutMessage: Bool {

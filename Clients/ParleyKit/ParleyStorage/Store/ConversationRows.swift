@@ -51,6 +51,7 @@ extension LocalStore {
         try takeMarks(head, of: state.key, readBefore: state.readSeq)
         if head.lastSeq >= state.headSeq, head.windows.last?.to != nil { try dropDrafts(in: head.id) }
         try clear(state.key, through: head.clearedSeq)
+        if let keptFrom = head.keptFrom { try trim(state.key, keptFrom: keptFrom) }
         try takeRequest(head, state)
         if follows, head.request != true, state.cursor == nil { try follow(state.key, from: head.lastSeq) }
         if let message = head.lastMessage { try store(message, in: state.key) }

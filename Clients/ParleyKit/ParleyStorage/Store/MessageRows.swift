@@ -1,7 +1,7 @@
 import Models
 
 extension LocalStore {
-    /// Stores a message if it is newer than the stored state, and the user has neither hidden nor cleared it. Takes the
+    /// Stores a message if it is newer than the stored state, it is kept, and the user has neither hidden nor cleared it. Takes the
     /// receipts that came with it in any case.
     func store(_ message: Message, in conversation: Int64) throws(StorageError) {
         // A message that nothing has happened to since has neither, and had neither.
@@ -39,7 +39,7 @@ extension LocalStore {
                     AND (?28 OR ?20 IS NOT NULL AND instr(',' || ?20 || ',', ',' || a.user_id || ',') > 0), ?29, ?30,
                 iif(?31 = a.user_id, ?32, NULL), ?33, ?34
             FROM conversations c JOIN (SELECT coalesce(user_id, '') AS user_id FROM account) a
-            WHERE c.key = ?1 AND ?2 > c.cleared_seq
+            WHERE c.key = ?1 AND ?2 > c.cleared_seq AND ?2 >= c.kept_from
                 AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.conversation = ?1 AND h.message_id = ?4)
             ON CONFLICT (conversation, seq) DO UPDATE SET
                 change_seq = excluded.change_seq, id = excluded.id, kind = excluded.kind, text = excluded.text,

@@ -11,6 +11,7 @@ import { messagesAfter, storeMessage } from "./messages.ts";
 import { boundProfiles, storeProfiles } from "./profiles.ts";
 import { rangeAt, uncover } from "./ranges.ts";
 import { applyStatus, storeMembers } from "./receipts.ts";
+import { trimHistory } from "./retention.ts";
 import { outdateRequests, storeRequests, takeRequest } from "./requests.ts";
 
 // What synchronisation found out, in the copy.
@@ -117,6 +118,7 @@ export async function storeConversation(copy: CopyWriter, told: Conversation, fo
   if (!(toldMarks & drafted)) await tellDraft(copy, id, told.draft, true);
   if (told.lastSeq >= head.headSeq && told.windows.at(-1)?.to !== undefined) await dropDrafts(copy, id);
   await clearHistory(copy, id, told.clearedSeq);
+  if (told.keptFrom !== undefined) await trimHistory(copy, id, told.keptFrom);
   await takeRequest(copy, told, head);
   if (follows && !told.request && head.cursor === undefined) followFrom(copy, (await copy.head(id))!, told.lastSeq);
   if (told.lastMessage) await storeMessage(copy, id, told.lastMessage);

@@ -10,6 +10,7 @@ import { applyMark, drafted, markKinds, moveRead } from "./marks.ts";
 import { storeMessage } from "./messages.ts";
 import { cover, coveredBy, rangeAt } from "./ranges.ts";
 import { forgetSent } from "./outbox-rows.ts";
+import { trimHistory } from "./retention.ts";
 import { applyRequest, forgetRequest, isRequest, outdateRequests } from "./requests.ts";
 import { isUnread } from "./unread.ts";
 
@@ -23,6 +24,7 @@ export async function applyChange(copy: CopyWriter, change: Change, movesCursor:
   const isAway = message && message.seq < seq && rangeAt(known.ranges, message.seq) &&
     !await copy.rows.get("messages", [id, message.seq]);
   if (message && !isAway) await storeMessage(copy, id, message);
+  if (change.keptFrom !== undefined) await trimHistory(copy, id, change.keptFrom);
   await applyToHead(copy, (await copy.head(id))!, change);
   if (movesCursor) moveCursor(copy, (await copy.head(id))!, seq);
   // Members and titles are shown by messages of the system, which the change does not carry: these positions stay
@@ -44,7 +46,7 @@ const carryTheirMessage = [
   ...["message.created", "message.edited", "message.deleted", "message.pinned", "message.unpinned"],
   ...["tapback.set", "tapback.removed", "poll.voted", "poll.closed"],
 ];
-const notShown = ["conversation.created", "permissions.changed", "lifetime.changed"];
+const notShown = ["conversation.created", "permissions.changed", "lifetime.changed", "history.trimmed"];
 const shownBySystem = ["member.added", "member.removed", "member.changed", "conversation.renamed"];
 
 /** Whether the history may show it by a message that the change does not carry. */
@@ -57,8 +59,9 @@ async function applyToHead(copy: CopyWriter, head: ConversationRecord, change: C
   const { id } = head;
   // The server has told more already, or nothing yet: then it is asked.
   if (!head.headSeq || change.seq <= head.headSeq) return;
-  // That a message is over is no activity.
-  const lastActivityAt = change.message?.expired && change.kind === "message.deleted" ? head.lastActivityAt : change.at;
+  // What goes by itself is no activity.
+  const isOver = change.kind === "history.trimmed" || change.message?.expired && change.kind === "message.deleted";
+  const lastActivityAt = isOver ? head.lastActivityAt : change.at;
   copy.setHead(id, { headSeq: change.seq, lastSeq: Math.max(head.lastSeq, change.seq), lastActivityAt });
   if (change.kind === "conversation.renamed") return copy.setHead(id, { title: change.title });
   if (change.kind === "lifetime.changed") return copy.setHead(id, { messageLifetime: change.messageLifetime });

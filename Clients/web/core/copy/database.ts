@@ -65,6 +65,8 @@ export interface ConversationRecord {
   messageLifetime?: MessageLifetime;
   /** What was over up to here is taken out of this copy. */
   expiredSeq?: number;
+  /** What lies before was taken out: the server keeps it no longer. */
+  keptFrom?: number;
   windows: Window[];
   // The user's own. They only grow.
   clearedSeq: number;

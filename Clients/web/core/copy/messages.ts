@@ -12,7 +12,7 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   const { status, dateDelivered, dateRead, deliveredCount, readCount, recipientCount, ...told } = message;
   const receipts = { status, dateDelivered, dateRead, deliveredCount, readCount, recipientCount };
   if (status) await storeReceipts(copy, id, message.seq, receipts);
-  if (message.seq <= head.clearedSeq) return;
+  if (message.seq <= head.clearedSeq || message.seq < (head.keptFrom ?? 1)) return;
   // Most messages are new: nothing has to be read for them.
   if (head.hasHidden && await copy.rows.get("hidden", [id, message.id])) return;
   const known = message.seq > head.topSeq ? undefined : await copy.rows.get("messages", [id, message.seq]);

@@ -42,7 +42,12 @@ export async function timeline(rows: Reading, id: ConversationId, part: Timeline
   const known = [...page.messages, ...untold].map((message) => withShownTapbacks(message, isHidden));
   const messages = withPending(known, page.hasMoreAfter ? [] : pending, id, userId);
   const shown = messages.flatMap((row) => withChanges(row, pending, userId));
-  const parents = await Promise.all(shown.map(({ message }) => shownParent(rows, message, pending, isHidden, userId)));
+  const keptFrom = head?.keptFrom ?? 1;
+  const parents = await Promise.all(
+    shown.map(({ message }) =>
+      (message.replyTo?.seq ?? keptFrom) < keptFrom ? undefined : shownParent(rows, message, pending, isHidden, userId)
+    ),
+  );
   const { hasMoreBefore, hasMoreAfter, gap } = page;
   return { rows: shown.map((row, index) => ({ ...row, parent: parents[index] })), hasMoreBefore, hasMoreAfter, gap };
 }
@@ -59,7 +64,7 @@ function stored(
   part: TimelinePart,
 ): Promise<StoredPage> | StoredPage {
   const cleared = pending.map(({ write, state }) => state === "waiting" && write.kind === "clear" ? write.through : 0);
-  const first = Math.max(head.windows[0]?.from ?? 1, Math.max(head.clearedSeq, ...cleared) + 1);
+  const first = Math.max(head.windows[0]?.from ?? 1, head.keptFrom ?? 1, Math.max(head.clearedSeq, ...cleared) + 1);
   if (first > head.lastSeq) return emptyPage;
   const isHidden = hiddenIn(account, head);
   const shows = (message: Message) => isShown(message, isHidden);

@@ -60,6 +60,25 @@ async function countTold(
   return Math.max(0, count - await countStored(rows, head, (hasRead ? after : seen) + 1, seq, isGone, part));
 }
 
+/** The server's count without what is removed before a position: those that are stored were in it. */
+export async function toldWithout(
+  rows: Reading,
+  head: ConversationRecord,
+  keptFrom: number,
+  own?: UserId,
+): Promise<ConversationRecord["toldUnread"]> {
+  const { count, seq, after, mentions } = head.toldUnread;
+  if (!count) return head.toldUnread;
+  const wasCounted = (message: MessageRecord) =>
+    isCounted(message, own) && (!message.deletedForEveryone || message.changeSeq > seq || isExpiredHere(message));
+  const stored = (part: Part) => countStored(rows, head, after + 1, Math.min(seq, keptFrom - 1), wasCounted, part);
+  return {
+    ...head.toldUnread,
+    count: Math.max(0, count - await stored(undefined)),
+    mentions: mentions && Math.max(0, mentions - await stored("mentioned")),
+  };
+}
+
 async function countStored(
   rows: Reading,
   head: ConversationRecord,

@@ -29,6 +29,7 @@
 -- > lifetime                integer      of new messages, in seconds; NULL: they stay, or the reader is no member
 -- > lifetime_seq            bigint       since this position
 -- > lifetime_from_reading   boolean      whether it counts from reading on; NULL: it does not
+-- > kept_from               bigint       the first position whose message is kept; NULL: all are
 -- > unread_rest             bigint       the lowest position looked at for the count, if there are earlier ones
 -- > latest_rest             bigint       the lowest position looked at for the latest message, if there are earlier ones
 -- > {message_with_parent}                the latest message
@@ -49,6 +50,8 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind,
     c.muted_until, c.muted_until > {ChangeTime.now} AS is_muted, c.pin_order, c.archived_seq, c.marked_unread_seq,
     c.draft_text, c.draft_reply_id, c.draft_at, CASE WHEN stay.last_seq = {Int64.max} THEN c.permissions END AS permissions,
     CASE WHEN stay.last_seq = {Int64.max} THEN c.lifetime END AS lifetime, c.lifetime_seq, c.lifetime_from_reading,
+    -- A former member is told no position behind the end.
+    CASE WHEN c.kept_from IS NOT NULL THEN least(c.kept_from - 1, stay.last_seq) + 1 END AS kept_from,
     unread.rest AS unread_rest, latest.rest AS latest_rest,
     {message_with_parent(slot => c.slot, position => stay.last_seq)}
 FROM page c

@@ -11,7 +11,7 @@ SELECT c.id AS conversation_id, c.kind AS conversation_kind, c.title, c.created_
     unread.count::int AS unread_count, coalesce(h.read_seq, 0) AS read_seq, coalesce(h.delivered_seq, 0) AS delivered_seq,
     c.muted_until, c.muted_until > {ChangeTime.now} AS is_muted, c.pin_order, c.archived_seq, c.marked_unread_seq,
     c.draft_text, c.draft_reply_id, c.draft_at, c.permissions, c.lifetime, c.lifetime_seq,
-    c.lifetime_from_reading,
+    c.lifetime_from_reading, c.kept_from,
     unread.rest AS unread_rest, NULL::bigint AS latest_rest,
     {message_row}, {message_parts(slot => c.slot, voter => :reader, position => {Int64.max})},
     parent.sender_id AS parent_sender_id, left(parent.body, {Preview.codePoints}) AS parent_text,
