@@ -9,7 +9,7 @@ import Wire
 /// The text stays in the memory of the request's body, and is valid as long as that.
 struct MessageFields {
     private(set) var conversation: ConversationID?
-    private let id: MessageID
+    let id: MessageID
     /// Nil only beside attachments. Of a sealed message what is sealed.
     private let text: JSONString?
     let isSealed: Bool

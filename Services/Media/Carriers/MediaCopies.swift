@@ -29,12 +29,6 @@ final class MediaCopies {
         self.log = log
     }
 
-    private struct Source: Sendable {
-        let kept: KeptObject
-        let copy: MediaID
-        let facts: String
-    }
-
     /// Creates what is missing of the copies. What cannot be copied, because it is gone or is not carried by that message, is left out;
     /// what there is no room for is a problem, and nothing else.
     func create(_ ids: [MediaID], for request: CopyMedia) async throws(DatabaseError) -> Problem? {
@@ -42,12 +36,11 @@ final class MediaCopies {
         let present = Set(try await present(ids, of: request.uploader))
         let pairs = zip(request.source.media, ids).filter { !present.contains($1) }
         let sources = try await sources(Dictionary(pairs) { first, _ in first }, request)
-        let result = await pool.run { [objects] in
-            Result { () throws(FileError) in try sources.filter { source throws(FileError) in try objects.keepsCopy(source.kept, source.copy) } }
-        }
         let kept: [Source]
         do throws(FileError) {
-            kept = try result.get()
+            kept = try await pool.run { [objects] in
+                Result { () throws(FileError) in try objects.keepCopies(sources) }
+            }.get()
         } catch {
             log.error("a file could not be copied", [LogField("reason", error.description)])
             return Problem(.unavailable, "the storage of files is not reached at the moment")
@@ -103,16 +96,26 @@ final class MediaCopies {
     }
 }
 
+/// A file that is to be copied.
+private struct Source: Sendable {
+    let kept: KeptObject
+    let copy: MediaID
+    let facts: String
+}
+
 extension ObjectStorage {
-    /// - Returns: false if there is nothing to copy any more.
-    fileprivate func keepsCopy(_ object: KeptObject, _ id: MediaID) throws(FileError) -> Bool {
-        do throws(FileError) {
-            try copy(object, to: id)
-            return true
-        } catch {
-            if error.isMissing { return false }
-            throw error
+    /// - Returns: those that are still there.
+    fileprivate func keepCopies(_ sources: [Source]) throws(FileError) -> [Source] {
+        var kept: [Source] = []
+        for source in sources {
+            do throws(FileError) {
+                try copy(source.kept, to: source.copy)
+                kept.append(source)
+            } catch {
+                guard error.isMissing else { throw error }
+            }
         }
+        return kept
     }
 }
 

@@ -165,6 +165,18 @@ Deno.test("a vote shows at once, the last one counts, and what others do leaves 
   expectEqual([unsent.kind, unsent.poll?.options.length, unsent.poll?.voters], ["poll", 2, 0]);
 });
 
+Deno.test("what is forwarded shows the copy's text, files and who wrote it, and is sent without them", async () => {
+  const copy = await Copy.begin(4);
+  const forward = { conversationId: talk, messageId: messageId(2), origin: true };
+  const attachments = [{ id: "f", name: "plan.pdf", type: "application/pdf", size: 3 }];
+  const forwarded = { userId: "ben", sentAt: "2026-01-01T00:00:00.000Z" };
+  await copy.write({ ...send("Nine?"), forward, attachments, forwarded } as PendingWrite, messageId(8));
+  const { message } = (await copy.page()).rows.at(-1)!;
+  expectEqual([message.text, message.attachments, message.forwarded], ["Nine?", attachments, forwarded]);
+  const sent = (await copy.rows()).map((row) => outboxRequest([row]).body);
+  expectEqual(sent, [{ id: messageId(8), forward, sentAt: message.sentAt }]);
+});
+
 /** A window on a copy, and what it asked to be loaded. */
 class Opened {
   readonly looks: Place[] = [];
