@@ -25,6 +25,45 @@ import Testing
         #expect(String(decoding: again, as: UTF8.self) == line)
     }
 
+    @Test("a file shows which polls, votes and ends of polls an import would refuse")
+    func polls() throws {
+        let check = RecordCheck(now: Timestamp(milliseconds: 100_000))
+        let room = "01900000-0000-7000-8000-00000000cafe", at = "1970-01-01T00:00:10Z"
+        func take(_ type: String, _ fields: String) throws -> RecordCheck.Refusal? {
+            let line = #"{"type":"\#(type)","conversationId":"\#(room)",\#(fields)}"#
+            return check.take(try RecordLine().record(line.utf8))
+        }
+        func message(_ id: String, _ fields: String) throws -> RecordCheck.Refusal? {
+            let sent = #""id":"01900000-0000-4000-8000-00000000000\#(id)","senderId":"alice","createdAt":"\#(at)""#
+            return try take("message", #"\#(sent),"text":"x",\#(fields)"#)
+        }
+        func poll(_ id: String) -> String { #""messageId":"01900000-0000-4000-8000-00000000000\#(id)","at":"\#(at)""# }
+        func vote(_ id: String, _ user: String, _ options: [Int]) throws -> RecordCheck.Refusal? {
+            try take("vote", #"\#(poll(id)),"userId":"\#(user)","options":\#(options)"#)
+        }
+        #expect(
+            try take("conversation", #""id":"\#(room)","kind":"group","members":["alice","bob"],"createdAt":"\#(at)""#) == nil)
+        #expect(try message("1", #""poll":{"options":["a","b"]}"#) == nil)
+        #expect(try message("2", #""poll":{"options":["a","b"],"multiple":true}"#) == nil)
+        #expect(try message("3", #""extra":{}"#) == nil)
+        for options in [#"["a"]"#, #"["a","a"]"#, #"["a"," "]"#, #"["a","\#(String(repeating: "x", count: 101))"]"#] {
+            #expect(try message("4", #""poll":{"options":\#(options)}"#) == .poll)
+        }
+        #expect(try message("4", #""poll":{"options":["a","b"]},"replyTo":"01900000-0000-4000-8000-000000000003""#) == .poll)
+        #expect(try vote("1", "bob", [1]) == nil)
+        #expect(try vote("2", "bob", [0, 1]) == nil)
+        #expect(try vote("1", "bob", []) == .options)
+        #expect(try vote("1", "bob", [0, 1]) == .options)
+        #expect(try vote("2", "bob", [2]) == .options)
+        #expect(try vote("2", "carol", [1]) == .notAMember)
+        #expect(try vote("3", "bob", [0]) == .noPoll)
+        #expect(try vote("5", "bob", [0]) == .unknownMessage)
+        #expect(try take("pollClosed", poll("3")) == .noPoll)
+        #expect(try take("pollClosed", poll("1")) == nil)
+        #expect(try take("pollClosed", poll("1")) == nil)
+        #expect(try vote("1", "alice", [0]) == .noPoll)
+    }
+
     @Test("the id of a direct conversation is the server's, whoever begins")
     func directID() {
         let (ana, ben) = (UserID("anna")!, UserID("ben")!)

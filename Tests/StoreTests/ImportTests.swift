@@ -228,7 +228,7 @@ struct ImportTests {
     @Test("polls and votes are stored as live ones are, however they are cut and repeated")
     @Reactor func storedAsLive() async throws {
         var live = ""
-        try await withStore { store in
+        try await withStore { (store) async throws in
             _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
             let asked = StoreUnderTest.Draft(id: first, text: "Which?", poll: one)
             let other = StoreUnderTest.Draft(id: second, text: "Which?", poll: several)
@@ -250,7 +250,7 @@ struct ImportTests {
             live = try storedPolls(store)
         }
         for size in [12, 1, 5] {
-            try await withStore { store in
+            try await withStore { (store) async throws in
                 // In place of the role, which no archive has.
                 var lines = polls
                 lines.insert(.title("x", minute(4), by: alice), at: 8)
@@ -268,7 +268,7 @@ struct ImportTests {
 
     @Test("a vote that cannot have been is refused, and so is a poll that another one has the id of")
     @Reactor func refusedVotes() async throws {
-        try await withStore { store in
+        try await withStore { (store) async throws in
             let other = NewPoll(options: ["Sat", "Sun"], isMultiple: false)
             var multiple = one
             multiple.isMultiple = true
