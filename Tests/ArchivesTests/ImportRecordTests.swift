@@ -42,14 +42,17 @@ import Testing
             try take("vote", #"\#(poll(id)),"userId":"\#(user)","options":\#(options)"#)
         }
         #expect(
-            try take("conversation", #""id":"\#(room)","kind":"group","members":["alice","bob"],"createdAt":"\#(at)""#) == nil)
+            try take("conversation", #""id":"\#(room)","kind":"group","members":["alice","bob"],"createdAt":"\#(at)""#)
+                == nil)
         #expect(try message("1", #""poll":{"options":["a","b"]}"#) == nil)
         #expect(try message("2", #""poll":{"options":["a","b"],"multiple":true}"#) == nil)
         #expect(try message("3", #""extra":{}"#) == nil)
         for options in [#"["a"]"#, #"["a","a"]"#, #"["a"," "]"#, #"["a","\#(String(repeating: "x", count: 101))"]"#] {
             #expect(try message("4", #""poll":{"options":\#(options)}"#) == .poll)
         }
-        #expect(try message("4", #""poll":{"options":["a","b"]},"replyTo":"01900000-0000-4000-8000-000000000003""#) == .poll)
+        #expect(
+            try message("4", #""poll":{"options":["a","b"]},"replyTo":"01900000-0000-4000-8000-000000000003""#) == .poll
+        )
         #expect(try vote("1", "bob", [1]) == nil)
         #expect(try vote("2", "bob", [0, 1]) == nil)
         #expect(try vote("1", "bob", []) == .options)

@@ -83,6 +83,9 @@ class History:
         fields = {"userId": user, "throughMessageId": message, "at": moment(minute)} | fields
         return self.record("receipt", kind=kind, **fields)
 
+    def vote(self, message: str, user: str, minute: float, *options: int) -> dict:
+        return self.record("vote", messageId=message, userId=user, options=list(options), at=moment(minute))
+
     def records(self) -> list[dict]:
         texts = [{"text": "Nine?", "at": moment(1)}, {"text": "Ten?", "at": moment(6)}]
         deleted = {"id": self.gone, "senderId": self.ben, "createdAt": moment(2), "deletedAt": moment(9)}
@@ -466,9 +469,9 @@ def test_a_line_that_is_refused_is_named_and_the_others_are_stored(backend, hist
         (lambda history: history.message(1, poll={"options": ["a", "x" * 101]}), 413),
         (lambda history: history.message(1, poll={"options": ["a", "b"]}, deletedAt=moment(2)), 400),
         (lambda history: history.message(1, poll={"options": ["a", "b"]}, replyTo=new_id()), 400),
-        (lambda history: history.record("vote", messageId=new_id(), userId=history.ben, options=[0], at=moment(1)), 404),
-        (lambda history: history.record("vote", messageId=new_id(), userId=history.ben, options=[], at=moment(1)), 400),
-        (lambda history: history.record("vote", messageId=new_id(), userId=history.ben, options=[12], at=moment(1)), 400),
+        (lambda history: history.vote(new_id(), history.ben, 1, 0), 404),
+        (lambda history: history.vote(new_id(), history.ben, 1), 400),
+        (lambda history: history.vote(new_id(), history.ben, 1, 12), 400),
         (lambda history: history.record("pollClosed", messageId=new_id(), at=moment(1)), 404),
         (lambda history: history.record("pollClosed", at=moment(1)), 400),
     ],
@@ -483,7 +486,7 @@ def test_a_vote_that_the_poll_does_not_take_is_refused_and_named(backend, carla,
     ask["poll"] = {"options": ["Saturday", "Sunday"]}
 
     def vote(user, *options, minute=2.0, of=ask):
-        return history.record("vote", messageId=of["id"], userId=user, options=list(options), at=moment(minute))
+        return history.vote(of["id"], user, minute, *options)
 
     def closing(minute, of=ask, **fields):
         return history.record("pollClosed", messageId=of["id"], at=moment(minute), **fields)
@@ -515,14 +518,13 @@ def test_a_vote_that_the_poll_does_not_take_is_refused_and_named(backend, carla,
 
 def test_polls_are_what_members_see(backend, anna, ben, history):
     ask = history.message(1, "Which?", id=new_id(), poll={"options": ["a", "b", "c"], "multiple": True})
-    of = {"messageId": ask["id"]}
     backend.brought(
         history.opening(),
         ask,
-        history.record("vote", **of, userId=ben.name, options=[0, 1], at=moment(2)),
-        history.record("vote", **of, userId=anna.name, options=[2], at=moment(3)),
-        history.record("vote", **of, userId=ben.name, options=[2, 0], at=moment(4)),
-        history.record("pollClosed", **of, at=moment(5), actorId=ben.name),
+        history.vote(ask["id"], ben.name, 2, 0, 1),
+        history.vote(ask["id"], anna.name, 3, 2),
+        history.vote(ask["id"], ben.name, 4, 2, 0),
+        history.record("pollClosed", messageId=ask["id"], at=moment(5), actorId=ben.name),
         history.end(),
     )
     path = f"/v1/conversations/{history.id}/messages/{ask['id']}"
@@ -533,8 +535,8 @@ def test_polls_are_what_members_see(backend, anna, ben, history):
         "closedAt": moment(5),
         "vote": {"userId": ben.name, "options": [0, 2]},
     }
-    votes = [{"userId": anna.name, "options": [2], "at": moment(3)}, {"userId": ben.name, "options": [0, 2], "at": moment(4)}]
-    assert got(anna, f"{path}/votes")["votes"] == sorted(votes, key=lambda vote: vote["userId"])
+    votes = [(anna.name, [2], moment(3)), (ben.name, [0, 2], moment(4))]
+    assert [tuple(vote.values()) for vote in got(anna, f"{path}/votes")["votes"]] == sorted(votes)
     assert anna.http.put(f"{path}/vote", json={"options": [0]}).json()["code"] == "pollClosed"
 
 

@@ -126,7 +126,9 @@ import Wire
             story.pass(change(.memberAdded, dora, 2))
             story.pass(change(.memberRemoved, dora, 5))
             story.take(change(.memberAdded, carla, 8, by: ben), &buffer)
-            for record in [vote(dora), vote(ben), closing(dora), vote(carla), closing(ben)] { story.take(record, &buffer) }
+            for record in [vote(dora), vote(ben), closing(dora), vote(carla), closing(ben)] {
+                story.take(record, &buffer)
+            }
         }
         #expect(
             back.dropFirst(2) == [

@@ -180,15 +180,19 @@ private func describe(_ record: ImportRecord) -> String {
             ),
             (
                 "attachments",
-                poll(#""poll":{"options":["a","b"]},"attachments":[{"id":"\#(first)","name":"a","type":"a/b","size":1}]"#)
+                poll(
+                    #""poll":{"options":["a","b"]},"attachments":[{"id":"\#(first)","name":"a","type":"a/b","size":1}]"#
+                )
             ),
             (
                 "text",
                 #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","poll":{"options":["a","b"]}}"#
             ),
             ("options", #"{"type":"vote",\#(head),"messageId":"\#(first)","userId":"a","at":"2020-01-01T00:00:00Z"}"#),
-            ("options", #"{"type":"vote",\#(head),"options":[]}"#), ("options", #"{"type":"vote",\#(head),"options":[12]}"#),
-            ("options", #"{"type":"vote",\#(head),"options":[-1]}"#), ("options", #"{"type":"vote",\#(head),"options":["0"]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[12]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[-1]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":["0"]}"#),
             ("messageId", #"{"type":"vote",\#(head),"options":[0]}"#),
             ("userId", #"{"type":"vote",\#(head),"options":[0],"messageId":"\#(first)"}"#),
             ("at", #"{"type":"vote",\#(head),"options":[0],"messageId":"\#(first)","userId":"a"}"#),

@@ -203,8 +203,9 @@ struct ImportTests {
     private var polls: [Line] {
         [
             .conversation(.init(kind: .group, createdAt: minute(0), title: "", members: [alice, bob, carol])),
-            .poll(first, alice, one, minute(1)), .poll(second, bob, several, minute(1)), .vote(first, bob, 0b100, minute(2)),
-            .vote(first, bob, 0b10, minute(3)), .vote(first, carol, 0b10, minute(3)), .vote(second, carol, 0b101, minute(3)),
+            .poll(first, alice, one, minute(1)), .poll(second, bob, several, minute(1)),
+            .vote(first, bob, 0b100, minute(2)), .vote(first, bob, 0b10, minute(3)),
+            .vote(first, carol, 0b10, minute(3)), .vote(second, carol, 0b101, minute(3)),
             .vote(second, alice, 0b111, minute(4)), .pollClosed(first, minute(5), by: carol),
             .member(.memberRemoved, carol, minute(6), by: alice), .vote(second, bob, 0b1, minute(7)), .end,
         ]
@@ -290,7 +291,9 @@ struct ImportTests {
             ]
             #expect(try await bring(lines.map(\.0), to: store) == lines.map(\.1))
             // What was stored may come again.
-            for (line, _) in lines.filter({ $0.1 == 200 }) { #expect(try await bring([line], to: store) == [200], "\(line)") }
+            for (line, _) in lines.filter({ $0.1 == 200 }) {
+                #expect(try await bring([line], to: store) == [200], "\(line)")
+            }
             #expect(try count("store.votes", store) == 1)
             #expect(try count("store.changes WHERE kind = 16 AND actor_id = 'alice'", store) == 1)
         }

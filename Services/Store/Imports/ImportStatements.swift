@@ -6,7 +6,8 @@ import Wire
 /// The statements of records other than messages.
 enum ImportStatements {
     static let all = [
-        conversation.untyped, tapback.untyped, vote.untyped, pollClosed.untyped, member.untyped, title.untyped, end.untyped,
+        conversation.untyped, tapback.untyped, vote.untyped, pollClosed.untyped, member.untyped, title.untyped,
+        end.untyped,
     ]
 
     struct Columns: NamedFields {

@@ -402,7 +402,8 @@ extension Reader {
             ).write(to: &buffer)
         }
         let options = PollOptions(bits: 0b11)
-        ImportRecord.vote(ImportRecord.Vote(message: message, user: bob, options: options, at: someTime)).write(to: &buffer)
+        ImportRecord.vote(ImportRecord.Vote(message: message, user: bob, options: options, at: someTime)).write(
+            to: &buffer)
         ImportRecord.pollClosed(ImportRecord.PollClosing(of: message, at: someTime, by: nil)).write(to: &buffer)
         ImportRecord.conversation(
             ImportRecord.Conversation(kind: .group, createdAt: someTime, title: "t", members: [alice])
