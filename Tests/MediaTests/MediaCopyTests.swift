@@ -7,8 +7,8 @@ import Wire
 
 @Suite struct MediaCopyTests {
     private let file = MediaID(UUIDBytes(high: 0x0123_4567_89ab_4def, low: 0x8123_4567_89ab_cdef))
-    private let conversation = ConversationID(.random)
-    private let message = MessageID(.random)
+    private let conversation = ConversationID(UUIDBytes(high: 1, low: 2))
+    private let message = MessageID(UUIDBytes(high: 3, low: 4))
 
     @Test("a copy has the same id each time, another one for everything else, and is in its user's slot")
     func ids() {
@@ -23,7 +23,7 @@ import Wire
         #expect(copies == ids(message, conversation, bob, file, other))
         #expect(copies.allSatisfy { $0.slot == bob.slot && $0.description.dropFirst(14).first == "4" })
         let more = [
-            copies, ids(MessageID(.random), conversation, bob, file), ids(message, ConversationID(.random), bob, file),
+            copies, ids(MessageID(UUIDBytes(high: 5, low: 6)), conversation, bob, file), ids(message, ConversationID(UUIDBytes(high: 7, low: 8)), bob, file),
             ids(message, conversation, UserID("carol")!, file), [file, other],
         ].flatMap { $0 }
         #expect(Set(more).count == more.count)

@@ -85,9 +85,9 @@ import Wire
             MediaRequestKind.self, { $0.mayBeRequested(by: $1) }, \.askers,
             """
             attach   ingest
-            copy     ingest
             release         store
             erase           store
+            copy     ingest
             """)
     }
 

@@ -32,10 +32,8 @@ struct MessageFields {
         }
         try Self.check(fields.attachments)
         forward = fields.forward
-        if forward != nil {
-            guard fields.hasNothingElse else {
-                throw Problem(.invalid, "forward: beside it there are only id and sentAt")
-            }
+        guard forward == nil || fields.hasNothingElse else {
+            throw Problem(.invalid, "forward: beside it there are only id and sentAt")
         }
         poll = try fields.poll?.checked(
             isSealed: fields.sealed != nil, hasAttachments: !fields.attachments.isEmpty, isReply: fields.replyTo != nil)
@@ -47,7 +45,7 @@ struct MessageFields {
             try checkSealed(sealed)
         } else if let text = fields.text {
             try Self.check(text, limits)
-        } else if fields.attachments.isEmpty {
+        } else if fields.attachments.isEmpty, forward == nil {
             throw .missing("text")
         }
         try Self.check(fields.mentions)

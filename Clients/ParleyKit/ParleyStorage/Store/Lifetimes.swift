@@ -53,7 +53,8 @@ extension LocalStore {
             UPDATE messages SET
                 text = NULL, deleted_at = ?4, is_expired = 2, change_seq = change_seq - 1, parent_sender = NULL,
                 parent_preview = NULL, tapback_counts = NULL, mentions = NULL, mentions_all = 0, attachments = NULL, file_names = NULL,
-                extra = NULL, sealed = NULL, poll = NULL, own_vote = NULL, pinned_seq = NULL, pinned_by = NULL, pinned_at = NULL
+                extra = NULL, sealed = NULL, poll = NULL, own_vote = NULL, pinned_seq = NULL, pinned_by = NULL, pinned_at = NULL,
+                forwarded_by = NULL, forwarded_at = NULL
             WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 'system' AND deleted_at IS NULL
             """, conversation, first, last, now)
         try connection.run("UPDATE conversations SET expired_seq = ?2 WHERE key = ?1", conversation, last)

@@ -191,7 +191,7 @@ extension LocalStore {
     }
 
     /// How many columns `messages.*` has.
-    static let messageColumns: Int32 = 33
+    static let messageColumns: Int32 = 35
 
     /// Reads `messages.*` and, as the last column, the id of the conversation.
     static func message(_ row: Row) -> (message: Message, key: Int64) {
@@ -207,7 +207,7 @@ extension LocalStore {
             mentionsAll: row.flag(28),
             attachments: row.optional(21, row.text)?.decoded(as: [Attachment].self),
             extra: row.optional(23, row.text)?.decoded(as: [String: JSONValue].self),
-            forwarded: row.optional(31, row.user).map { Forwarded(userId: $0, sentAt: row.time(32)) },
+            forwarded: row.optional(33, row.user).map { Forwarded(userId: $0, sentAt: row.time(34)) },
             pinned: pin(row))
         message.kind = Open(row.text(6))
         return (message, row.integer(0))
