@@ -673,6 +673,18 @@ def test_what_changes_after_it_was_exported_is_of_a_later_state(backend, ben, lo
     assert told[-1]["type"] == "end" and len(told) == LONG + 1
 
 
+def test_votes_that_come_meanwhile_end_no_export_of_a_poll(backend, anna, ben, carla):
+    history = History(anna, ben, carla)
+    poll = history.message(0.001, id=new_id(), poll={"options": ["a", "b"]})
+    history.messages = [poll, *(history.message(n / 60, str(n % 10) * 16_000) for n in range(1, LONG))]
+    votes = [history.vote(poll["id"], ben.name, LONG + n, n) for n in range(2)]
+    backend.brought(history.opening(), *history.messages, *votes, history.end())
+    with Slow(backend, f"conversations/{history.id}") as slow:
+        assert anna.http.put(f"{path(history, 0)}/vote", json={"options": [0]}).status_code == 200
+        told = [json.loads(line) for line in slow.rest().splitlines()]
+    assert [(record["userId"], record["options"]) for record in told if record["type"] == "vote"] == [(ben.name, [1])]
+
+
 def test_an_export_that_would_be_of_no_state_is_not_complete(backend, anna, ben, long):
     with Slow(backend, f"conversations/{long.id}") as slow:
         assert ben.http.put(f"{path(long, 0)}/tapback", json={"kind": "love"}).status_code == 200

@@ -194,7 +194,7 @@ private struct ExportRows {
     }
 
     private func vote(_ row: Row) -> ImportRecord? {
-        guard let options = row[columns.vote], let message = row[columns.messageId] else { return nil }
+        guard let options = row[columns.vote], options > 0, let message = row[columns.messageId] else { return nil }
         return .vote(
             .init(
                 message: message, user: row[columns.actorId], options: PollOptions(bits: UInt16(options)),

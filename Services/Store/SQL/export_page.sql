@@ -27,7 +27,7 @@
 -- > reply_to      uuid        or NULL
 -- > deleted_at    timestamptz or NULL
 -- > tapback       text        or NULL
--- > vote          smallint    a bit for each option, or NULL
+-- > vote          smallint    a bit for each option; 0: another one replaced it before the state; or NULL
 -- > is_closing    boolean     of a poll, or NULL
 -- > attachments   text        JSON array, or NULL
 -- > extra         text        JSON object, or NULL
@@ -82,9 +82,11 @@ judged AS MATERIALIZED (
               AND r.user_id = f.actor_id AND (r.seq = f.seq OR r.seq = 0 AND r.at = f.at)
         ) END AS tapback,
         CASE WHEN f.kind = {ChangeKind.pollVoted} THEN (
-            SELECT v.options FROM store.votes v
+            -- Else an export of a poll would end whenever somebody votes.
+            SELECT CASE WHEN v.seq = f.seq THEN v.options WHEN v.seq <= :state THEN 0::smallint END
+            FROM store.votes v
             WHERE v.slot = :slot AND v.conversation_id = :conversation AND v.message_id = f.message_id
-              AND v.user_id = f.actor_id AND v.seq = f.seq
+              AND v.user_id = f.actor_id
         ) END AS vote,
         CASE WHEN f.kind = {ChangeKind.pollClosed} AND t.closed_seq = f.seq THEN true END AS is_closing
     FROM found f LEFT JOIN LATERAL (
