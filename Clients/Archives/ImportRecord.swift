@@ -6,6 +6,8 @@ package enum ImportRecord: Hashable, Sendable {
     case conversation(Conversation)
     case message(Message)
     case tapback(Tapback)
+    case vote(Vote)
+    case pollClosed(PollClosing)
     case member(MemberChange)
     case renamed(Renaming)
     case receipt(Receipt)
@@ -33,6 +35,8 @@ package enum ImportRecord: Hashable, Sendable {
         package var extra: [String: JSONValue]?
         /// Who wrote a forwarded message that shows it.
         package var forwarded: Forwarded?
+        /// Of a poll, of which the text is the question.
+        package var poll: RequestBody.NewPoll?
         package var createdAt: Timestamp
         /// Of an edited message: all its texts, the present one last.
         package var revisions: [Revision]?
@@ -47,6 +51,23 @@ package enum ImportRecord: Hashable, Sendable {
         package var userId: UserID
         package var kind: TapbackKind
         package var at: Timestamp
+    }
+
+    package struct Vote: Hashable, Sendable, Codable {
+        package var conversationId: ConversationID
+        package var messageId: MessageID
+        package var userId: UserID
+        /// Positions of options, from 0.
+        package var options: [Int]
+        package var at: Timestamp
+    }
+
+    /// From then on nobody votes any more.
+    package struct PollClosing: Hashable, Sendable, Codable {
+        package var conversationId: ConversationID
+        package var messageId: MessageID
+        package var at: Timestamp
+        package var actorId: UserID?
     }
 
     package struct MemberChange: Hashable, Sendable, Codable {
@@ -85,7 +106,7 @@ package enum ImportRecord: Hashable, Sendable {
 
 extension ImportRecord: Codable {
     package enum Kind: String, Codable, CaseIterable, Sendable {
-        case conversation, message, tapback, member, renamed, receipt, end
+        case conversation, message, tapback, vote, pollClosed, member, renamed, receipt, end
     }
 
     private enum Key: CodingKey { case type }
@@ -95,6 +116,8 @@ extension ImportRecord: Codable {
         case .conversation: .conversation
         case .message: .message
         case .tapback: .tapback
+        case .vote: .vote
+        case .pollClosed: .pollClosed
         case .member: .member
         case .renamed: .renamed
         case .receipt: .receipt
@@ -107,6 +130,8 @@ extension ImportRecord: Codable {
         case .conversation: self = .conversation(try Conversation(from: decoder))
         case .message: self = .message(try Message(from: decoder))
         case .tapback: self = .tapback(try Tapback(from: decoder))
+        case .vote: self = .vote(try Vote(from: decoder))
+        case .pollClosed: self = .pollClosed(try PollClosing(from: decoder))
         case .member: self = .member(try MemberChange(from: decoder))
         case .renamed: self = .renamed(try Renaming(from: decoder))
         case .receipt: self = .receipt(try Receipt(from: decoder))
@@ -121,6 +146,8 @@ extension ImportRecord: Codable {
         case .conversation(let record): try record.encode(to: encoder)
         case .message(let record): try record.encode(to: encoder)
         case .tapback(let record): try record.encode(to: encoder)
+        case .vote(let record): try record.encode(to: encoder)
+        case .pollClosed(let record): try record.encode(to: encoder)
         case .member(let record): try record.encode(to: encoder)
         case .renamed(let record): try record.encode(to: encoder)
         case .receipt(let record): try record.encode(to: encoder)

@@ -21,6 +21,9 @@ package final class RecordCheck {
         case deletedMessage = "the message is deleted"
         case notAMember = "the user is not a member"
         case membership = "the change of members changes nothing, or is one of a direct conversation"
+        case poll = "the options of a poll are too few, too many, doubled or too long, or it is more than a question"
+        case noPoll = "the message is no poll, or one that is closed"
+        case options = "the vote is for no option of the poll, or for several where one may choose one"
         case tapback = "the tapback is neither a classic one nor an emoji"
         case notEnded = "the conversation has no end"
     }
@@ -45,6 +48,13 @@ package final class RecordCheck {
         let place: Int
         let createdAt: Timestamp
         let isDeleted: Bool
+        var poll: Poll?
+    }
+
+    private struct Poll {
+        let options: Int
+        let isMultiple: Bool
+        var isClosed = false
     }
 
     /// How far a user is, and since when.
@@ -70,6 +80,8 @@ package final class RecordCheck {
         case .conversation(let record): return open(record)
         case .message(let record): return change(record.conversationId) { take(record, &$0) }
         case .tapback(let record): return change(record.conversationId) { take(record, &$0) }
+        case .vote(let record): return change(record.conversationId) { take(record, &$0) }
+        case .pollClosed(let record): return change(record.conversationId) { take(record, &$0) }
         case .member(let record): return change(record.conversationId) { take(record, &$0) }
         case .renamed(let record): return change(record.conversationId) { take(record, &$0) }
         case .receipt(let record): return change(record.conversationId) { take(record, &$0) }
@@ -122,7 +134,8 @@ package final class RecordCheck {
         if let refusal = refusal(of: record) { return refusal }
         if let refusal = advance(&conversation, to: record.createdAt) { return refusal }
         conversation.messages[record.id] = Message(
-            place: conversation.messages.count + 1, createdAt: record.createdAt, isDeleted: record.deletedAt != nil)
+            place: conversation.messages.count + 1, createdAt: record.createdAt, isDeleted: record.deletedAt != nil,
+            poll: record.poll.map { Poll(options: $0.options.count, isMultiple: $0.multiple ?? false) })
         return nil
     }
 
@@ -137,7 +150,17 @@ package final class RecordCheck {
             guard record.text == nil, record.replyTo == nil, MessageText.isSealed(sealed) else { return .sealed }
         }
         if let text = record.text, !MessageText.isValid(text) { return .text }
+        if let poll = record.poll, !Self.isPoll(poll, record) { return .poll }
         return record.revisions.flatMap { refusal(of: $0, record) }
+    }
+
+    private static func isPoll(_ poll: RequestBody.NewPoll, _ record: ImportRecord.Message) -> Bool {
+        record.text != nil && record.replyTo == nil && record.attachments?.isEmpty ?? true && record.forwarded == nil
+            && record.revisions == nil && record.deletedAt == nil
+            && 2...ContractLimits.pollOptions ~= poll.options.count && Set(poll.options).count == poll.options.count
+            && poll.options.allSatisfy {
+                MessageText.isValid($0) && $0.unicodeScalars.count <= ContractLimits.pollOptionCharacters
+            }
     }
 
     private func refusal(of revisions: [ImportRecord.Revision], _ record: ImportRecord.Message) -> Refusal? {
@@ -160,6 +183,27 @@ package final class RecordCheck {
         guard !message.isDeleted else { return .deletedMessage }
         guard conversation.members[record.userId] != nil else { return .notAMember }
         guard TapbackKind(record.kind.name) != nil else { return .tapback }
+        return advance(&conversation, to: record.at)
+    }
+
+    private func take(_ record: ImportRecord.Vote, _ conversation: inout Opened) -> Refusal? {
+        guard let message = conversation.messages[record.messageId] else { return .unknownMessage }
+        guard !message.isDeleted else { return .deletedMessage }
+        guard let poll = message.poll, !poll.isClosed else { return .noPoll }
+        guard conversation.members[record.userId] != nil else { return .notAMember }
+        let options = Set(record.options)
+        guard !options.isEmpty, options.allSatisfy({ 0..<poll.options ~= $0 }), poll.isMultiple || options.count == 1
+        else { return .options }
+        return advance(&conversation, to: record.at)
+    }
+
+    private func take(_ record: ImportRecord.PollClosing, _ conversation: inout Opened) -> Refusal? {
+        guard let message = conversation.messages[record.messageId] else { return .unknownMessage }
+        guard !message.isDeleted else { return .deletedMessage }
+        guard let poll = message.poll else { return .noPoll }
+        // A repetition.
+        guard !poll.isClosed else { return nil }
+        conversation.messages[record.messageId]?.poll?.isClosed = true
         return advance(&conversation, to: record.at)
     }
 

@@ -113,6 +113,8 @@ extension ImportRecord {
         case .conversation(let record): record.id
         case .message(let record): record.conversationId
         case .tapback(let record): record.conversationId
+        case .vote(let record): record.conversationId
+        case .pollClosed(let record): record.conversationId
         case .member(let record): record.conversationId
         case .renamed(let record): record.conversationId
         case .receipt(let record): record.conversationId

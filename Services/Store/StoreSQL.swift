@@ -180,6 +180,7 @@ extension SQLNames {
         .fragment("visible_target", PackageResources.visible_target_sql),
         .fragment("present_tapback", PackageResources.present_tapback_sql),
         .fragment("poll_of_target", PackageResources.poll_of_target_sql),
+        .fragment("count_vote", PackageResources.count_vote_sql),
         .fragment("pinned_target", PackageResources.pinned_target_sql),
         .fragment("problems_of_pinning", PackageResources.problems_of_pinning_sql),
         .fragment("early_deletion_has_come", PackageResources.early_deletion_has_come_sql),

@@ -105,7 +105,7 @@ public struct ExportPageQuery: WireCodable, Hashable {
         case everything = 0
         /// Changes of members and titles: what went on while the reader was away.
         case changes = 1
-        /// Tapbacks to what the reader sees.
+        /// Tapbacks to what the reader sees, and votes.
         case tapbacks = 2
     }
 

@@ -37,6 +37,8 @@ public enum ImportRecord {
     case conversation(Conversation)
     case message(Message)
     case tapback(Tapback)
+    case vote(Vote)
+    case pollClosed(PollClosing)
     case member(MemberChange)
     case title(Title)
     /// No fields. The conversation becomes its members'.
@@ -59,8 +61,8 @@ public enum ImportRecord {
     }
 
     /// Layout: message 16 · sender name · reply to 16 (zero: none) · created at 8 · is deleted 1, deleted at 8 ·
-    /// texts 2 × (at 8 · text long) · of kinds 7, 8, 9 and 10: attachments long · of kinds 8, 9 and 10: extra long · of kind 10: origin
-    /// name · sent at 8. One of kind 9 is sealed.
+    /// texts 2 × (at 8 · text long) · of kinds 7 to 11: attachments long · of kinds 8 to 11: extra long · of kind 10: origin
+    /// name · sent at 8 · of kind 11: `NewPoll`. One of kind 9 is sealed.
     public struct Message {
         public struct Text {
             public var text: UnsafeRawBufferPointer
@@ -88,12 +90,14 @@ public enum ImportRecord {
         public var isSealed: Bool
         /// Who wrote it, of a forwarded message that shows it.
         public var forwarded: Forwarded?
+        /// Of a poll, of which the text is the question.
+        public var poll: NewPoll?
 
         public init(
             id: MessageID, sender: UserID, replyTo: MessageID?, createdAt: Timestamp, deletedAt: Timestamp?,
             texts: [Text], attachments: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
             extra: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), isSealed: Bool = false,
-            forwarded: Forwarded? = nil
+            forwarded: Forwarded? = nil, poll: NewPoll? = nil
         ) {
             self.id = id
             self.sender = sender
@@ -105,6 +109,7 @@ public enum ImportRecord {
             self.extra = extra
             self.isSealed = isSealed
             self.forwarded = forwarded
+            self.poll = poll
         }
     }
 
@@ -120,6 +125,35 @@ public enum ImportRecord {
             self.user = user
             self.kind = kind
             self.at = at
+        }
+    }
+
+    /// Layout: message 16 · user name · options 2 · at 8.
+    public struct Vote {
+        public var message: MessageID
+        public var user: UserID
+        /// One at least.
+        public var options: PollOptions
+        public var at: Timestamp
+
+        public init(message: MessageID, user: UserID, options: PollOptions, at: Timestamp) {
+            self.message = message
+            self.user = user
+            self.options = options
+            self.at = at
+        }
+    }
+
+    /// Layout: message 16 · at 8 · actor name (empty: not known).
+    public struct PollClosing {
+        public var message: MessageID
+        public var at: Timestamp
+        public var actor: UserID?
+
+        public init(of message: MessageID, at: Timestamp, by actor: UserID?) {
+            self.message = message
+            self.at = at
+            self.actor = actor
         }
     }
 
@@ -165,6 +199,17 @@ extension ImportRecord {
         case messageWithExtra = 8
         case sealedMessage = 9
         case forwardedMessage = 10
+        case poll = 11
+        case vote = 12
+        case pollClosed = 13
+
+        /// Whether a message of this kind has the application's fields, which may be none.
+        var hasExtra: Bool {
+            switch self {
+            case .messageWithExtra, .sealedMessage, .forwardedMessage, .poll: true
+            default: false
+            }
+        }
     }
 
     public init(from reader: inout ByteReader) throws(WireError) {
@@ -173,9 +218,11 @@ extension ImportRecord {
         self =
             switch kind {
             case .conversation: .conversation(try Conversation(from: &reader))
-            case .message, .messageWithAttachments, .messageWithExtra, .sealedMessage, .forwardedMessage:
+            case .message, .messageWithAttachments, .messageWithExtra, .sealedMessage, .forwardedMessage, .poll:
                 .message(try Message(kind, from: &reader))
             case .tapback: .tapback(try Tapback(from: &reader))
+            case .vote: .vote(try Vote(from: &reader))
+            case .pollClosed: .pollClosed(try PollClosing(from: &reader))
             case .member: .member(try MemberChange(from: &reader))
             case .title: .title(try Title(from: &reader))
             case .end: .end
@@ -187,6 +234,8 @@ extension ImportRecord {
         case .conversation(let conversation): conversation.write(.conversation, to: &buffer)
         case .message(let message): message.write(to: &buffer)
         case .tapback(let tapback): tapback.write(.tapback, to: &buffer)
+        case .vote(let vote): vote.write(.vote, to: &buffer)
+        case .pollClosed(let closing): closing.write(.pollClosed, to: &buffer)
         case .member(let change): change.write(.member, to: &buffer)
         case .title(let title): title.write(.title, to: &buffer)
         case .end: buffer.append(Kind.end.rawValue)
@@ -233,10 +282,14 @@ extension ImportRecord.Message {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         attachments = kind == .message ? nothing : try reader.long()
         isSealed = kind == .sealedMessage
-        extra = kind.rawValue >= ImportRecord.Kind.messageWithExtra.rawValue ? try reader.long() : nothing
+        extra = kind.hasExtra ? try reader.long() : nothing
         forwarded =
             kind == .forwardedMessage ? Forwarded(userId: try reader.user(), sentAt: try reader.time()) : nil
+        poll = kind == .poll ? try NewPoll.optional(from: &reader) : nil
         guard texts.isEmpty == (deletedAt != nil) else { throw .unknownValue(field: "texts", UInt64(texts.count)) }
+        guard (kind == .poll) == (poll != nil), poll == nil || deletedAt == nil else {
+            throw .unknownValue(field: "poll", UInt64(kind.rawValue))
+        }
     }
 
     fileprivate func write(to buffer: inout ByteBuffer) {
@@ -253,14 +306,16 @@ extension ImportRecord.Message {
             buffer.append(long: text.text)
         }
         if kind != .message { buffer.append(long: attachments) }
-        if kind.rawValue >= ImportRecord.Kind.messageWithExtra.rawValue { buffer.append(long: extra) }
+        if kind.hasExtra { buffer.append(long: extra) }
         if let forwarded {
             buffer.append(forwarded.userId)
             buffer.append(forwarded.sentAt)
         }
+        if let poll { NewPoll.write(poll, to: &buffer) }
     }
 
     private var kind: ImportRecord.Kind {
+        if poll != nil { return .poll }
         if forwarded != nil { return .forwardedMessage }
         if isSealed { return .sealedMessage }
         if !extra.isEmpty { return .messageWithExtra }
@@ -282,6 +337,39 @@ extension ImportRecord.Tapback {
         buffer.append(user)
         buffer.append(name: kind)
         buffer.append(at)
+    }
+}
+
+extension ImportRecord.Vote {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        message = try reader.message()
+        user = try reader.user()
+        options = PollOptions(bits: try reader.number())
+        at = try reader.time()
+        guard options.bits > 0 else { throw .unknownValue(field: "options", 0) }
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(message)
+        buffer.append(user)
+        buffer.append(bigEndian: options.bits)
+        buffer.append(at)
+    }
+}
+
+extension ImportRecord.PollClosing {
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        message = try reader.message()
+        at = try reader.time()
+        actor = try reader.optionalUser()
+    }
+
+    fileprivate func write(_ number: ImportRecord.Kind, to buffer: inout ByteBuffer) {
+        buffer.append(number.rawValue)
+        buffer.append(message)
+        buffer.append(at)
+        buffer.append(name: actor?.name ?? "")
     }
 }
 
@@ -343,6 +431,8 @@ extension ImportRecord {
         case .conversation(let record): record.createdAt
         case .message(let record): record.createdAt
         case .tapback(let record): record.at
+        case .vote(let record): record.at
+        case .pollClosed(let record): record.at
         case .member(let record): record.at
         case .title(let record): record.at
         case .end: nil

@@ -86,9 +86,11 @@ class Group:
         self.path = f"/v1/conversations/{self.id}"
         self.members = people[:3]
         self.messages: list[dict] = []
+        self.polls: list[dict] = []
 
     def happen(self, count: int):
         actions = [self.send] * 8 + [self.edit] * 3 + [self.delete] * 2 + [self.hide, self.react, self.react]
+        actions += [self.ask] * 2 + [self.vote] * 6 + [self.close]
         actions += [self.receive] * 5 + [self.unreact, self.rename, self.add, self.remove, self.change_role, self.clear]
         for _ in range(count):
             self.random.choice(actions)()
@@ -141,6 +143,26 @@ class Group:
         if message := self.message():
             self.member().http.delete(f"{self.path}/messages/{message['id']}/tapback")
 
+    def ask(self):
+        options = self.random.sample(("Saturday", 'a "b" \\', "ü🧗‍♀️", "x" * 100, "é"), self.random.randrange(2, 6))
+        body = {"id": new_id(), "text": self.text(), "poll": {"options": options}}
+        if self.random.random() < 0.5:
+            body["poll"]["multiple"] = True
+        response = self.member().post(f"{self.path}/messages", body)
+        assert response.status_code == 201, response.text
+        self.polls.append(response.json())
+        self.messages.append(response.json())
+
+    def vote(self):
+        if self.polls:
+            poll = self.random.choice(self.polls[-3:])
+            options = self.random.sample(range(2), self.random.randrange(3))
+            self.member().http.put(f"{self.path}/messages/{poll['id']}/vote", json={"options": options})
+
+    def close(self):
+        if self.polls and self.random.random() < 0.5:
+            self.member().http.post(f"{self.path}/messages/{self.random.choice(self.polls[-3:])['id']}/close")
+
     def receive(self):
         if message := self.message():
             kind = self.random.choice(("deliveredSeq", "readSeq"))
@@ -185,6 +207,7 @@ def test_what_happened_live_comes_back_from_another_system_byte_for_byte(backend
     text = export(backend, f"conversations/{group.id}")
     check(text, tmp_path)
     assert {record["kind"] for record in records(text) if record["type"] == "receipt"} == {"delivered", "read"}
+    assert any(record["type"] == "vote" for record in records(text))
     bring(other, text)
     assert export(other, f"conversations/{group.id}") == text
 
@@ -220,6 +243,13 @@ def test_a_user_gets_what_they_see_and_their_own(backend, elsewhere, crowd, tmp_
         for id, message in seen.items():
             assert [told[id].get(key) for key in ("text", "sealed")] == [message.get(key) for key in ("text", "sealed")]
             assert told[id].get("deletedAt") == message.get("deletedAt")
+            if poll := message.get("poll"):
+                options = [option["text"] for option in poll["options"]]
+                assert told[id]["poll"] == {"options": options} | ({"multiple": True} if poll["multiple"] else {})
+                closings = [r for r in records(text) if r["type"] == "pollClosed" and r["messageId"] == id]
+                assert len(closings) == ("closedAt" in poll)
+            else:
+                assert "poll" not in told[id]
             key = "sealed" if message["kind"] == "sealed" else "text"
             if message.get(key) is not None:
                 revisions = got(person, f"{group.path}/messages/{id}/revisions")["revisions"]
@@ -240,6 +270,18 @@ def test_a_user_gets_what_they_see_and_their_own(backend, elsewhere, crowd, tmp_
             for tapback in got(person, f"{group.path}/messages/{id}/tapbacks?limit=100")["tapbacks"]
         }
         assert tapbacks <= visible
+        votes = {
+            (record["messageId"], record["userId"], *record["options"])
+            for record in records(text)
+            if record["type"] == "vote" and record["messageId"] in seen
+        }
+        visible = {
+            (id, vote["userId"], *vote["options"])
+            for id in seen
+            if "poll" in seen[id]
+            for vote in got(person, f"{group.path}/messages/{id}/votes")["votes"]
+        }
+        assert votes <= visible
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -265,6 +307,60 @@ def with_other_names(text: str, people: list[Person]) -> tuple[str, str]:
     for person in people:
         text = text.replace(f'"{person.name}"', f'"{prefix}{person.name}"')
     return text, prefix
+
+
+def test_polls_come_back_with_their_votes_also_of_who_changed_their_mind_or_left(
+    backend, other, anna, ben, carla, tmp_path
+):
+    group = anna.group(ben, carla)
+    path = f"/v1/conversations/{group}/messages"
+
+    def vote(person, poll, *options):
+        assert person.http.put(f"{path}/{poll['id']}/vote", json={"options": list(options)}).status_code == 200
+
+    one = anna.send(group, "Which day?", poll={"options": ["Saturday", 'a "b"']}, extra={"a": 1})
+    several = ben.send(group, "Who?", poll={"options": ["ü", "b", "c"], "multiple": True})
+    gone = ben.send(group, "Gone?", poll={"options": ["Gone", "not"]})
+    for poll, *options in ((one, 0), (several, 2, 0), (gone, 1)):
+        vote(carla, poll, *options)
+    vote(ben, one, 0)
+    vote(ben, one, 1)
+    vote(anna, several, 0, 1, 2)
+    vote(anna, several)
+    assert carla.http.delete(f"/v1/conversations/{group}/members/{carla.name}").status_code == 204
+    assert anna.http.post(f"{path}/{one['id']}/close").status_code == 200
+    assert ben.http.delete(f"{path}/{gone['id']}?scope=everyone").status_code == 204
+    text = export(backend, f"conversations/{group}")
+    check(text, tmp_path)
+    told = records(text)
+    polls = {record["id"]: record.get("poll") for record in told if record["type"] == "message"}
+    assert polls == {
+        one["id"]: {"options": ["Saturday", 'a "b"']},
+        several["id"]: {"options": ["ü", "b", "c"], "multiple": True},
+        gone["id"]: None,
+    }
+    votes = [(record["messageId"], record["userId"], record["options"]) for record in told if record["type"] == "vote"]
+    assert votes == [
+        (one["id"], carla.name, [0]), (several["id"], carla.name, [0, 2]), (one["id"], ben.name, [1]),
+    ]  # fmt: skip
+    [closing] = [record for record in told if record["type"] == "pollClosed"]
+    assert (closing["messageId"], closing["actorId"]) == (one["id"], anna.name)
+    for record in told:
+        if record["type"] in ("vote", "pollClosed"):
+            assert list(record) == FIELDS[record["type"]].split()
+    # Carla left before it was closed.
+    own = records(export(backend, f"users/{carla.name}"))
+    assert [record["userId"] for record in own if record["type"] == "vote"] == [carla.name, carla.name, ben.name]
+    assert not any(record["type"] == "pollClosed" for record in own)
+    bring(other, text)
+    assert export(other, f"conversations/{group}") == text
+    # The votes are where they were, with their times.
+    shown = []
+    for system in (backend.system, other.system):
+        there = Person(system, ben.name)
+        shown.append([(got(there, f"{path}/{id}").get("poll"), got(there, f"{path}/{id}/votes")) for id in polls])
+        there.http.close()
+    assert shown[0] == shown[1]
 
 
 # MARK: Sizes
@@ -501,8 +597,10 @@ def test_what_there_is_not_and_what_is_not_whole(backend, anna, ben, carla):
 
 FIELDS = {
     "conversation": "type id kind members title createdAt",
-    "message": "type conversationId id senderId text replyTo createdAt revisions deletedAt",
+    "message": "type conversationId id senderId text poll replyTo createdAt revisions deletedAt",
     "tapback": "type conversationId messageId userId kind at",
+    "vote": "type conversationId messageId userId options at",
+    "pollClosed": "type conversationId messageId at actorId",
     "member": "type conversationId userId change at actorId",
     "renamed": "type conversationId title at actorId",
     "receipt": "type conversationId userId kind throughMessageId at",
@@ -573,6 +671,18 @@ def test_what_changes_after_it_was_exported_is_of_a_later_state(backend, ben, lo
         told = [json.loads(line) for line in slow.rest().splitlines()]
     assert not any(record["type"] == "tapback" for record in told)
     assert told[-1]["type"] == "end" and len(told) == LONG + 1
+
+
+def test_votes_that_come_meanwhile_end_no_export_of_a_poll(backend, anna, ben, carla):
+    history = History(anna, ben, carla)
+    poll = history.message(0.001, id=new_id(), poll={"options": ["a", "b"]})
+    history.messages = [poll, *(history.message(n / 60, str(n % 10) * 16_000) for n in range(1, LONG))]
+    votes = [history.vote(poll["id"], ben.name, LONG + n, n) for n in range(2)]
+    backend.brought(history.opening(), *history.messages, *votes, history.end())
+    with Slow(backend, f"conversations/{history.id}") as slow:
+        assert anna.http.put(f"{path(history, 0)}/vote", json={"options": [0]}).status_code == 200
+        told = [json.loads(line) for line in slow.rest().splitlines()]
+    assert [(record["userId"], record["options"]) for record in told if record["type"] == "vote"] == [(ben.name, [1])]
 
 
 def test_an_export_that_would_be_of_no_state_is_not_complete(backend, anna, ben, long):

@@ -83,6 +83,9 @@ class History:
         fields = {"userId": user, "throughMessageId": message, "at": moment(minute)} | fields
         return self.record("receipt", kind=kind, **fields)
 
+    def vote(self, message: str, user: str, minute: float, *options: int) -> dict:
+        return self.record("vote", messageId=message, userId=user, options=list(options), at=moment(minute))
+
     def records(self) -> list[dict]:
         texts = [{"text": "Nine?", "at": moment(1)}, {"text": "Ten?", "at": moment(6)}]
         deleted = {"id": self.gone, "senderId": self.ben, "createdAt": moment(2), "deletedAt": moment(9)}
@@ -460,11 +463,81 @@ def test_a_line_that_is_refused_is_named_and_the_others_are_stored(backend, hist
             ),
             400,
         ),
+        (lambda history: history.message(1, poll={"options": ["a"]}), 400),
+        (lambda history: history.message(1, poll={"options": ["a"] * 2}), 400),
+        (lambda history: history.message(1, poll={"options": [f"{n}" for n in range(13)]}), 413),
+        (lambda history: history.message(1, poll={"options": ["a", "x" * 101]}), 413),
+        (lambda history: history.message(1, poll={"options": ["a", "b"]}, deletedAt=moment(2)), 400),
+        (lambda history: history.message(1, poll={"options": ["a", "b"]}, replyTo=new_id()), 400),
+        (lambda history: history.vote(new_id(), history.ben, 1, 0), 404),
+        (lambda history: history.vote(new_id(), history.ben, 1), 400),
+        (lambda history: history.vote(new_id(), history.ben, 1, 12), 400),
+        (lambda history: history.record("pollClosed", messageId=new_id(), at=moment(1)), 404),
+        (lambda history: history.record("pollClosed", at=moment(1)), 400),
     ],
 )
 def test_what_cannot_have_happened_is_refused(backend, history, what, status):
     results = backend.bring(history.opening(), history.message(0.5), what(history), history.end(), judged=False)
     assert [result["status"] for result in results] == [200, 200, status, 200]
+
+
+def test_a_vote_that_the_poll_does_not_take_is_refused_and_named(backend, carla, history):
+    ask, plain = (history.message(1, id=new_id()) for _ in range(2))
+    ask["poll"] = {"options": ["Saturday", "Sunday"]}
+
+    def vote(user, *options, minute=2.0, of=ask):
+        return history.vote(of["id"], user, minute, *options)
+
+    def closing(minute, of=ask, **fields):
+        return history.record("pollClosed", messageId=of["id"], at=moment(minute), **fields)
+
+    backend.brought(history.opening(), ask, plain)
+    for record, status, code, named in (
+        (vote(history.ben, 2), 400, "invalid", "options"),
+        (vote(history.ben, 0, 1), 400, "invalid", "options"),
+        (vote(history.ben, 0, of=plain), 409, "conflict", "messageId"),
+        (closing(2, of=plain), 409, "conflict", "messageId"),
+        (vote(carla.name, 0), 409, "conflict", "a user"),
+        (closing(2, actorId=carla.name), 409, "conflict", "a user"),
+        (vote(history.ben, 0, minute=0.5), 409, "conflict", "the time"),
+        (vote(history.ben, 0), 200, None, ""),
+        (vote(history.ben, 1, minute=3), 200, None, ""),
+        (vote(history.ben, 0), 200, None, ""),
+        (closing(4), 200, None, ""),
+        (vote(history.anna, 0, minute=5), 409, "pollClosed", "messageId"),
+        (vote(history.ben, 1, minute=3), 200, None, ""),
+        (closing(4), 200, None, ""),
+        (ask | {"poll": {"options": ["Saturday", "Monday"]}}, 409, "conflict", "id"),
+    ):
+        [result] = backend.bring(record)
+        problem = result.get("problem", {})
+        assert (result["status"], problem.get("code")) == (status, code), record
+        assert problem.get("detail", "").startswith(named)
+    backend.brought(history.end())
+
+
+def test_polls_are_what_members_see(backend, anna, ben, history):
+    ask = history.message(1, "Which?", id=new_id(), poll={"options": ["a", "b", "c"], "multiple": True})
+    backend.brought(
+        history.opening(),
+        ask,
+        history.vote(ask["id"], ben.name, 2, 0, 1),
+        history.vote(ask["id"], anna.name, 3, 2),
+        history.vote(ask["id"], ben.name, 4, 2, 0),
+        history.record("pollClosed", messageId=ask["id"], at=moment(5), actorId=ben.name),
+        history.end(),
+    )
+    path = f"/v1/conversations/{history.id}/messages/{ask['id']}"
+    assert got(ben, path)["poll"] == {
+        "options": [{"text": "a", "votes": 1}, {"text": "b", "votes": 0}, {"text": "c", "votes": 2}],
+        "multiple": True,
+        "voters": 2,
+        "closedAt": moment(5),
+        "vote": {"userId": ben.name, "options": [0, 2]},
+    }
+    votes = [(anna.name, [2], moment(3)), (ben.name, [0, 2], moment(4))]
+    assert [tuple(vote.values()) for vote in got(anna, f"{path}/votes")["votes"]] == sorted(votes)
+    assert anna.http.put(f"{path}/vote", json={"options": [0]}).json()["code"] == "pollClosed"
 
 
 def test_an_unanswerable_parent_is_refused(backend, history):

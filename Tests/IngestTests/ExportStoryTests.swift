@@ -107,6 +107,36 @@ import Wire
             ])
     }
 
+    @Test("votes of who came and went while the reader was away are not told, and a poll is closed by one who is there")
+    func polls() {
+        let poll = MessageID(UUIDBytes("0198c2a4-5d10-7c3e-9a41-3f0c5b7e2d91")!)
+        func vote(_ user: UserID) -> ImportRecord {
+            .vote(ImportRecord.Vote(message: poll, user: user, options: PollOptions(bits: 1), at: second(3)))
+        }
+        func closing(_ actor: UserID) -> ImportRecord {
+            .pollClosed(ImportRecord.PollClosing(of: poll, at: second(4), by: actor))
+        }
+        let all = lines(story()) { story, buffer in
+            for record in [vote(ben), closing(carla)] { story.take(record, &buffer) }
+        }
+        #expect(
+            all.dropFirst() == ["vote ben 03.000", "pollClosed 04.000 carla", "end"])
+        let back = lines(story(reader: carla, stays: [1...2, 9...Int64.max])) { story, buffer in
+            story.take(change(.memberRemoved, carla, 1, by: carla), &buffer)
+            story.pass(change(.memberAdded, dora, 2))
+            story.pass(change(.memberRemoved, dora, 5))
+            story.take(change(.memberAdded, carla, 8, by: ben), &buffer)
+            for record in [vote(dora), vote(ben), closing(dora), vote(carla), closing(ben)] {
+                story.take(record, &buffer)
+            }
+        }
+        #expect(
+            back.dropFirst(2) == [
+                "member carla added 08.000 ben", "vote ben 08.000", "pollClosed 08.000 anna", "vote carla 08.000",
+                "pollClosed 08.000 ben", "end",
+            ])
+    }
+
     @Test("a reader who comes back learns what is different, not when and by whom, and not who came and went")
     func back() {
         let told = lines(story(reader: carla, stays: [1...2, 9...Int64.max])) { story, buffer in

@@ -14,6 +14,11 @@ private let pair = DirectConversation.id(UserID("anna")!, UserID("ben")!)
 private let head = #""conversationId":"\#(group)""#
 private let other = "0198c2a4-5d10-1c3e-9a41-3f0c5b7e2d92"
 
+/// A message with these fields, too.
+private func poll(_ fields: String) -> String {
+    #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":"x",\#(fields)}"#
+}
+
 /// Reads a line as ingest does, and what it writes as the store does.
 private func read(_ line: String, _ limits: ClientLimits = ClientLimits()) throws(Problem) -> String {
     let bytes = Array(line.utf8)
@@ -46,6 +51,10 @@ private func describe(_ record: ImportRecord) -> String {
             + "\(record.deletedAt?.milliseconds.description ?? "-") "
             + record.texts.map { "\($0.at.milliseconds)'\(String(decoding: $0.text, as: UTF8.self))'" }.joined(
                 separator: ",")
+            + (record.poll.map { " \($0.options) \($0.isMultiple)" } ?? "")
+    case .vote(let record):
+        "vote \(record.message) \(record.user) \(record.options.positions) \(record.at.milliseconds)"
+    case .pollClosed(let record): "closed \(record.message) \(record.at.milliseconds) \(record.actor?.name ?? "-")"
     case .tapback(let record): "tapback \(record.message) \(record.user) \(record.kind) \(record.at.milliseconds)"
     case .member(let record):
         "\(record.kind) \(record.user) \(record.at.milliseconds) \(record.actor?.name ?? "-")"
@@ -81,6 +90,26 @@ private func describe(_ record: ImportRecord) -> String {
             (
                 #"{"type":"tapback",\#(head),"messageId":"\#(first)","userId":"ben","kind":"🧗","at":"1970-01-01T00:00:01Z"}"#,
                 "\(group) tapback \(first) ben 🧗 1000"
+            ),
+            (
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"anna","text":"b","poll":{"options":["c","\u00e9"]},"createdAt":"1970-01-01T00:00:01Z","revisions":null}"#,
+                "\(group) message \(first) anna - 1000 - 1000'b' [\"c\", \"é\"] false"
+            ),
+            (
+                #"{"poll":{"multiple":true,"options":["c","d"]},"type":"message",\#(head),"id":"\#(first)","senderId":"anna","text":"b","extra":{},"createdAt":"1970-01-01T00:00:01Z"}"#,
+                "\(group) message \(first) anna - 1000 - 1000'b' [\"c\", \"d\"] true"
+            ),
+            (
+                #"{"type":"vote",\#(head),"messageId":"\#(first)","userId":"ben","options":[11,0,11],"at":"1970-01-01T00:00:01Z"}"#,
+                "\(group) vote \(first) ben [0, 11] 1000"
+            ),
+            (
+                #"{"type":"pollClosed",\#(head),"messageId":"\#(first)","at":"1970-01-01T00:00:01Z"}"#,
+                "\(group) closed \(first) 1000 -"
+            ),
+            (
+                #"{"type":"pollClosed",\#(head),"messageId":"\#(first)","at":"1970-01-01T00:00:01Z","actorId":"ben"}"#,
+                "\(group) closed \(first) 1000 ben"
             ),
             (
                 #"{"type":"member",\#(head),"userId":"ben","change":"role","at":"1970-01-01T00:00:01Z","actorId":"anna"}"#,
@@ -139,6 +168,36 @@ private func describe(_ record: ImportRecord) -> String {
                 #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","text":"a","revisions":[{"text":"b","at":"2020-01-01T00:00:00Z"}]}"#
             ),
             ("kind", #"{"type":"tapback",\#(head),"kind":"smile"}"#),
+            ("poll", poll(#""poll":{"options":["a","b"]},"forwarded":{"userId":"a","sentAt":"2020-01-01T00:00:00Z"}"#)),
+            ("poll", poll(#""poll":{"options":["a","b"]},"revisions":[{"text":"x","at":"2020-01-01T00:00:00Z"}]"#)),
+            ("poll", poll(#""poll":{"options":["a","b"]},"deletedAt":"2020-01-01T00:00:00Z""#)),
+            ("poll.options", poll(#""poll":{"options":["a","a"]}"#)), ("poll.options", poll(#""poll":{}"#)),
+            ("poll.options", poll(#""poll":{"options":["a","b\nc"]}"#)),
+            ("replyTo", poll(#""poll":{"options":["a","b"]},"replyTo":"\#(first)""#)),
+            (
+                "sealed",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","sealed":"AAAA","poll":{"options":["a","b"]}}"#
+            ),
+            (
+                "attachments",
+                poll(
+                    #""poll":{"options":["a","b"]},"attachments":[{"id":"\#(first)","name":"a","type":"a/b","size":1}]"#
+                )
+            ),
+            (
+                "text",
+                #"{"type":"message",\#(head),"id":"\#(first)","senderId":"a","createdAt":"2020-01-01T00:00:00Z","poll":{"options":["a","b"]}}"#
+            ),
+            ("options", #"{"type":"vote",\#(head),"messageId":"\#(first)","userId":"a","at":"2020-01-01T00:00:00Z"}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[12]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":[-1]}"#),
+            ("options", #"{"type":"vote",\#(head),"options":["0"]}"#),
+            ("messageId", #"{"type":"vote",\#(head),"options":[0]}"#),
+            ("userId", #"{"type":"vote",\#(head),"options":[0],"messageId":"\#(first)"}"#),
+            ("at", #"{"type":"vote",\#(head),"options":[0],"messageId":"\#(first)","userId":"a"}"#),
+            ("messageId", #"{"type":"pollClosed",\#(head),"at":"2020-01-01T00:00:00Z"}"#),
+            ("at", #"{"type":"pollClosed",\#(head),"messageId":"\#(first)"}"#),
             ("change", #"{"type":"member",\#(head),"userId":"a","change":"left","at":"2020-01-01T00:00:00Z"}"#),
             ("title", #"{"type":"renamed",\#(head),"at":"2020-01-01T00:00:00Z"}"#),
             ("kind", #"{"type":"receipt",\#(head),"kind":"seen","userId":"a","at":"2020-01-01T00:00:00Z"}"#),

@@ -38,6 +38,9 @@ struct ImportTests {
             MessageID, UserID, [(String, Timestamp)], replyTo: MessageID? = nil, attachments: String = "",
             extra: String = "", isSealed: Bool = false)
         case deleted(MessageID, UserID, at: Timestamp, deletedAt: Timestamp)
+        case poll(MessageID, UserID, NewPoll, Timestamp)
+        case vote(MessageID, UserID, UInt16, Timestamp)
+        case pollClosed(MessageID, Timestamp, by: UserID? = nil)
         case tapback(MessageID, UserID, String, Timestamp)
         case member(ChangeKind, UserID, Timestamp, by: UserID? = nil)
         case title(String, Timestamp, by: UserID? = nil)
@@ -60,6 +63,19 @@ struct ImportTests {
                     ImportRecord.Message(
                         id: id, sender: sender, replyTo: nil, createdAt: at, deletedAt: deletedAt, texts: [])
                 ).write(to: &buffer)
+            case .poll(let id, let sender, let poll, let at):
+                Array("Which?".utf8).withUnsafeBytes { text in
+                    let message = ImportRecord.Message(
+                        id: id, sender: sender, replyTo: nil, createdAt: at, deletedAt: nil,
+                        texts: [.init(text, at: at)], poll: poll)
+                    ImportRecord.message(message).write(to: &buffer)
+                }
+            case .vote(let message, let user, let options, let at):
+                let options = PollOptions(bits: options)
+                ImportRecord.vote(ImportRecord.Vote(message: message, user: user, options: options, at: at)).write(
+                    to: &buffer)
+            case .pollClosed(let message, let at, let actor):
+                ImportRecord.pollClosed(ImportRecord.PollClosing(of: message, at: at, by: actor)).write(to: &buffer)
             case .tapback(let message, let user, let kind, let at):
                 ImportRecord.tapback(ImportRecord.Tapback(message: message, user: user, kind: kind, at: at)).write(
                     to: &buffer)
@@ -175,6 +191,111 @@ struct ImportTests {
                 return found
             }
             #expect(exported == ["\(longest) true", #"["AAAA"] true"#])
+        }
+    }
+
+    // MARK: Polls
+
+    private let one = NewPoll(options: ["Sat \"1\"", "Sun", "é"], isMultiple: false)
+    private let several = NewPoll(options: ["a", "b", "c"], isMultiple: true)
+
+    /// Two polls, of which one is closed; bob changes his mind, carol goes.
+    private var polls: [Line] {
+        [
+            .conversation(.init(kind: .group, createdAt: minute(0), title: "", members: [alice, bob, carol])),
+            .poll(first, alice, one, minute(1)), .poll(second, bob, several, minute(1)),
+            .vote(first, bob, 0b100, minute(2)), .vote(first, bob, 0b10, minute(3)),
+            .vote(first, carol, 0b10, minute(3)), .vote(second, carol, 0b101, minute(3)),
+            .vote(second, alice, 0b111, minute(4)), .pollClosed(first, minute(5), by: carol),
+            .member(.memberRemoved, carol, minute(6), by: alice), .vote(second, bob, 0b1, minute(7)), .end,
+        ]
+    }
+
+    /// What is stored of polls, but for times.
+    @Reactor private func storedPolls(_ store: StoreUnderTest) throws -> String {
+        try store.database.query(
+            """
+            SELECT string_agg(line, E'\\n' ORDER BY line) FROM (
+                SELECT 'poll ' || ROW(message_id, options, is_multiple, counts, voters, closed_seq, closed_at IS NULL)::text AS line
+                FROM store.polls
+                UNION ALL SELECT 'vote ' || ROW(message_id, user_id, options, seq)::text FROM store.votes
+                UNION ALL SELECT 'message ' || ROW(seq, id, changed_seq, sender_id, kind, body)::text FROM store.messages
+                WHERE kind = 5
+                UNION ALL SELECT 'change ' || ROW(seq, kind, actor_id, message_id)::text FROM store.changes WHERE kind > 14
+            ) l
+            """)[0][0]
+    }
+
+    @Test("polls and votes are stored as live ones are, however they are cut and repeated")
+    @Reactor func storedAsLive() async throws {
+        var live = ""
+        try await withStore { (store) async throws in
+            _ = await store.create(conversation, by: "alice", with: ["bob", "carol"])
+            let asked = StoreUnderTest.Draft(id: first, text: "Which?", poll: one)
+            let other = StoreUnderTest.Draft(id: second, text: "Which?", poll: several)
+            _ = await store.send(asked, from: "alice", to: conversation)
+            _ = await store.send(other, from: "bob", to: conversation)
+            func vote(_ user: String, _ message: MessageID, _ bits: UInt16) async {
+                let vote = Write.Action.vote(message, PollOptions(bits: bits))
+                #expect(await store.write(vote, by: user, in: conversation)?.status == 200)
+            }
+            await vote("bob", first, 0b100)
+            await vote("bob", first, 0b10)
+            await vote("carol", first, 0b10)
+            await vote("carol", second, 0b101)
+            await vote("alice", second, 0b111)
+            _ = await store.write(.putMember(carol, .admin), by: "alice", in: conversation)
+            #expect(await store.write(.closePoll(first), by: "carol", in: conversation)?.status == 200)
+            _ = await store.write(.removeMember(carol), by: "alice", in: conversation)
+            await vote("bob", second, 0b1)
+            live = try storedPolls(store)
+        }
+        for size in [12, 1, 5] {
+            try await withStore { (store) async throws in
+                // In place of the role, which no archive has.
+                var lines = polls
+                lines.insert(.title("x", minute(4), by: alice), at: 8)
+                for start in stride(from: 0, to: lines.count, by: size) {
+                    let end = min(start + size, lines.count)
+                    #expect(try await bring(Array(lines[start..<end]), to: store).allSatisfy { $0 == 200 })
+                    #expect(try await bring(Array(lines[..<end]), to: store).allSatisfy { $0 == 200 })
+                }
+                #expect(try storedPolls(store) == live)
+                let shown = await store.message(second, for: "alice", in: conversation)
+                #expect(shown?.field("poll", "voters") as? Int == 3)
+            }
+        }
+    }
+
+    @Test("a vote that cannot have been is refused, and so is a poll that another one has the id of")
+    @Reactor func refusedVotes() async throws {
+        try await withStore { (store) async throws in
+            let other = NewPoll(options: ["Sat", "Sun"], isMultiple: false)
+            var multiple = one
+            multiple.isMultiple = true
+            let lines: [(Line, UInt16)] = [
+                (opening, 200), (.poll(first, alice, one, minute(1)), 200), (text(second, alice, "plain", 1), 200),
+                (.deleted(third, alice, at: minute(1), deletedAt: minute(2)), 200),
+                (.poll(first, alice, other, minute(1)), 409), (.poll(first, alice, multiple, minute(1)), 409),
+                (text(first, alice, "Which?", 1), 409), (.poll(second, alice, one, minute(1)), 409),
+                (.vote(first, bob, 0b1000, minute(3)), 400), (.vote(first, bob, 0b11, minute(3)), 400),
+                (.vote(first, bob, .max, minute(3)), 400), (.vote(second, bob, 1, minute(3)), 409),
+                (.vote(third, bob, 1, minute(3)), 409), (.vote(MessageID(.random), bob, 1, minute(3)), 404),
+                (.vote(first, carol, 1, minute(3)), 409), (.pollClosed(second, minute(3)), 409),
+                (.pollClosed(third, minute(3)), 409), (.pollClosed(MessageID(.random), minute(3)), 404),
+                (.pollClosed(first, minute(3), by: carol), 409), (.vote(first, alice, 1, minute(3)), 200),
+                (.member(.memberAdded, carol, minute(4)), 200), (.vote(first, carol, 1, minute(5)), 404),
+                (.vote(first, bob, 1, minute(2)), 409), (.pollClosed(first, minute(5)), 200),
+                (.pollClosed(first, minute(6), by: bob), 200), (.vote(first, bob, 1, minute(6)), 409),
+                (.vote(first, alice, 1, minute(3)), 200),
+            ]
+            #expect(try await bring(lines.map(\.0), to: store) == lines.map(\.1))
+            // What was stored may come again.
+            for (line, _) in lines.filter({ $0.1 == 200 }) {
+                #expect(try await bring([line], to: store) == [200], "\(line)")
+            }
+            #expect(try count("store.votes", store) == 1)
+            #expect(try count("store.changes WHERE kind = 16 AND actor_id = 'alice'", store) == 1)
         }
     }
 
@@ -316,7 +437,8 @@ struct ImportTests {
     @Reactor func dropping() async throws {
         try await withStore { (store) async throws in
             let many = (0..<Int64(DropImport.rowsPerStep)).map { text(MessageID(.random), alice, "one", $0 + 1) }
-            #expect(try await bring([opening], to: store) == [200])
+            let poll: [Line] = [opening, .poll(first, alice, one, minute(1)), .vote(first, bob, 1, minute(1))]
+            #expect(try await bring(poll, to: store) == [200, 200, 200])
             for start in stride(from: 0, to: many.count, by: 1000) {
                 _ = try await bring(Array(many[start..<start + 1000]), to: store)
             }
@@ -327,7 +449,8 @@ struct ImportTests {
             #expect([204, 404].contains(try await drop(store, receiptsAreGone: true)))
             #expect(try await drop(store, receiptsAreGone: false) == 404)
             for table in [
-                "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_blocks",
+                "conversations", "messages", "changes", "imports", "import_stays", "inbox", "search_blocks", "polls",
+                "votes",
             ] { #expect(try count("store.\(table)", store) == 0, "\(table)") }
             #expect(try count("store.user_streams WHERE conversation_count <> 0", store) == 0)
             #expect(try await bring(history, to: store).allSatisfy { $0 == 200 })
@@ -355,13 +478,17 @@ struct ImportTests {
             try await store.startReceipt()
             let lines = [
                 opening, .message(first, bob, [("secret", minute(1)), ("secret too", minute(9))]),
-                text(second, alice, "public", 2),
+                text(second, alice, "public", 2), .poll(third, alice, several, minute(2)),
+                .vote(third, bob, 0b11, minute(2)), .vote(third, alice, 0b10, minute(2)),
             ]
-            #expect(try await bring(lines, to: store) == [200, 200, 200])
+            #expect(try await bring(lines, to: store).allSatisfy { $0 == 200 })
             _ = await store.ask(.eraseUser, in: bob.slot, EraseUser(bob))
             let erased = "store.erasures WHERE erased_at IS NOT NULL"
             #expect(await store.eventually { (try? count(erased, store)) == 1 })
-            #expect(try await bring([text(third, bob, "more", 3)], to: store) == [409])
+            #expect(try await bring([text(MessageID(.random), bob, "more", 3)], to: store) == [409])
+            #expect(try await bring([.vote(third, alice, 0b10, minute(2))], to: store) == [200])
+            let counted = try store.database.query("SELECT counts::text || voters FROM store.polls")
+            #expect(counted.map { $0[0] } == ["{0,1,0}1"])
             #expect(try await bring([.end], to: store) == [200])
             #expect(try count("store.messages WHERE body LIKE '%secret%'", store) == 0)
             #expect(try count("store.memberships WHERE user_id = 'bob'", store) == 0)

@@ -154,6 +154,15 @@ import Testing
         #expect(plan.changes["conversations"] == 1, "it is stored: \(plan.changes)")
     }
 
+    @Test(
+        "an imported vote is looked up, and so is the end of a poll, however many have voted",
+        arguments: [("import_vote", "'large9', 2::smallint, now()"), ("import_poll_closed", "now(), 'large9'")])
+    func largePoll(name: String, fields: String) throws {
+        let plan = try plan(name, "31, '\(Self.importedID)', '\(Self.noID)', \(fields)")
+        try expectLookups(plan, atMost: 2, returning: 1)
+        #expect(plan.changes["conversations"] == 1, "it is stored: \(plan.changes)")
+    }
+
     // MARK: The test itself
 
     @Test("a statement that reads a conversation is found, by an index or without one")
@@ -278,6 +287,12 @@ import Testing
         INSERT INTO store.imports (slot, conversation_id) VALUES (31, '\(importedID)');
         INSERT INTO store.import_stays (slot, conversation_id, user_id, user_slot, joined_seq, role)
         SELECT 31, '\(importedID)', 'large' || m, 7, 1, CASE m WHEN 1 THEN 2 ELSE 1 END FROM generate_series(1, 1000) m;
+        INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, sent_at, created_at)
+        VALUES (31, '\(importedID)', 1, '\(noID)', 1, 'large1', 5, 'poll', now(), now());
+        INSERT INTO store.polls (slot, conversation_id, message_id, options, is_multiple, counts, voters)
+        VALUES (31, '\(importedID)', '\(noID)', '{a,b}', false, '{1000,0}', 1000);
+        INSERT INTO store.votes (slot, conversation_id, message_id, user_id, options, at, seq)
+        SELECT 31, '\(importedID)', '\(noID)', 'large' || m, 1, now() - interval '1 hour', 1 FROM generate_series(1, 1000) m;
         INSERT INTO store.user_streams (user_slot, user_id, last_useq) VALUES (7, 'newcomer', 0), (7, 'large1', 0), (7, 'large9', 0);
         ANALYZE
         """

@@ -665,7 +665,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     func importRecords() throws {
         let at = Timestamp(milliseconds: 60_000), text = Array("one".utf8)
         var buffer = ByteBuffer()
-        ImportRecords.writeHead(conversation, count: 8, to: &buffer)
+        ImportRecords.writeHead(conversation, count: 11, to: &buffer)
         let head = buffer.count
         var layouts: [String] = []
         text.withUnsafeBytes { text in
@@ -685,6 +685,12 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                     ImportRecord.Message(
                         id: message, sender: bob, replyTo: nil, createdAt: at, deletedAt: nil,
                         texts: [.init(text, at: at)], attachments: text)),
+                .message(
+                    ImportRecord.Message(
+                        id: message, sender: bob, replyTo: nil, createdAt: at, deletedAt: nil,
+                        texts: [.init(text, at: at)], poll: NewPoll(options: ["é", "no"], isMultiple: true))),
+                .vote(ImportRecord.Vote(message: message, user: bob, options: PollOptions(bits: 0b101), at: at)),
+                .pollClosed(ImportRecord.PollClosing(of: message, at: at, by: bob)),
             ]
             for record in records {
                 let start = buffer.count
@@ -703,12 +709,15 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
                 "05" + time + "03626f62" + "0001" + "74", "06",
                 "07" + id + "03626f62" + none + time + "00" + "0000000000000000" + "0001" + time + "00000003"
                     + "6f6e65" + "00000003" + "6f6e65",
+                "0b" + id + "03626f62" + none + time + "00" + "0000000000000000" + "0001" + time + "00000003"
+                    + "6f6e65" + "00000000" + "00000000" + "02" + "01" + "0002" + "c3a9" + "0002" + "6e6f",
+                "0c" + id + "03626f62" + "0005" + time, "0d" + id + time + "03626f62",
             ])
         var reader = ByteReader(buffer.bytes)
         let request = try ImportRecords(from: &reader)
         var again = ByteBuffer()
         try request.forEachRecord { $0.write(to: &again) }
-        #expect(request.conversation == conversation && request.count == 8)
+        #expect(request.conversation == conversation && request.count == 11)
         #expect(again.array == Array(buffer.array[head...]))
         // A shorter one is refused.
         for length in 0..<buffer.count {

@@ -281,7 +281,7 @@ extension ExportCall {
             ranges.reverse()
         }
 
-        /// Of a gap first what went on, and when the reader is back the tapbacks that they find.
+        /// Of a gap first what went on, and when the reader is back the tapbacks and votes that they find.
         private static func ranges(of stays: [ClosedRange<Int64>]) -> [Range] {
             var ranges: [Range] = []
             var end: Int64 = 1

@@ -133,7 +133,7 @@ struct ExportStory {
         if reader == nil || head.stays.first?.lowerBound == 1 { open(head.opening, &buffer) }
     }
 
-    /// Takes what happened while the reader was there, or a tapback to what they see.
+    /// Takes what happened while the reader was there, or a tapback or a vote to what they see.
     mutating func take(_ record: ImportRecord, _ buffer: inout ByteBuffer) {
         if reader != nil { actual.apply(record) }
         if let removal {
@@ -149,6 +149,10 @@ struct ExportStory {
             told.apply(record)
         // Of somebody who was there only while the reader was away.
         case .tapback(let tapback) where told.members[tapback.user] == nil: break
+        case .vote(let vote) where told.members[vote.user] == nil: break
+        case .pollClosed(var closing) where closing.actor.map { told.members[$0] == nil } ?? false:
+            closing.actor = told.first
+            tell([.pollClosed(closing)], &buffer)
         default:
             tell([record], &buffer)
             told.apply(record)
@@ -317,6 +321,20 @@ extension ByteBuffer {
             append(key: "userId", json: record.user)
             append(key: "kind", json: record.kind)
             append(key: "at", json: time)
+        case .vote(let record):
+            begin("vote", conversation)
+            append(key: "messageId", json: record.message)
+            append(key: "userId", json: record.user)
+            append(key: "options")
+            beginArray()
+            for position in record.options.positions { append(element: position) }
+            endArray()
+            append(key: "at", json: time)
+        case .pollClosed(let record):
+            begin("pollClosed", conversation)
+            append(key: "messageId", json: record.message)
+            append(key: "at", json: time)
+            append(key: "actorId", json: record.actor)
         case .member(let record):
             begin("member", conversation)
             append(key: "userId", json: record.user)
@@ -355,6 +373,7 @@ extension ByteBuffer {
         append(key: "senderId", json: message.sender)
         let key: StaticString = message.isSealed ? "sealed" : "text"
         if let text = message.texts.last, !text.text.isEmpty { append(key: key, utf8: text.text) }
+        if let poll = message.poll { append(poll) }
         append(key: "replyTo", json: message.replyTo)
         if !message.attachments.isEmpty { append(key: "attachments", encoded: message.attachments) }
         if !message.extra.isEmpty { append(key: "extra", encoded: message.extra) }
@@ -379,6 +398,17 @@ extension ByteBuffer {
             endArray()
         }
         append(key: "deletedAt", json: message.deletedAt.map { max($0, time) })
+    }
+
+    private mutating func append(_ poll: NewPoll) {
+        append(key: "poll")
+        beginObject()
+        append(key: "options")
+        beginArray()
+        for option in poll.options { append(element: option) }
+        endArray()
+        if poll.isMultiple { append(key: "multiple", json: true) }
+        endObject()
     }
 }
 

@@ -30,6 +30,7 @@ struct ImportFields {
         let extra: [UInt8]
         let isSealed: Bool
         let forwarded: Forwarded?
+        let poll: NewPoll?
     }
 
     /// A text of a message, and since when it was that.
@@ -51,13 +52,16 @@ struct ImportFields {
             case "conversation": .record(.conversation(try fields.opening(conversation, limits)))
             case "message": .message(try fields.message(limits))
             case "tapback": .record(.tapback(try fields.tapback()))
+            case "vote": .record(.vote(try fields.vote()))
+            case "pollClosed": .record(.pollClosed(try fields.pollClosing()))
             case "member": .record(.member(try fields.memberChange()))
             case "renamed": .record(.title(try fields.renaming(limits)))
             case "receipt": .receipt(try fields.receipt())
             case "end": .record(.end)
             default:
                 throw Problem(
-                    .invalid, "type: must be conversation, message, tapback, member, renamed, receipt or end")
+                    .invalid,
+                    "type: must be conversation, message, tapback, vote, pollClosed, member, renamed, receipt or end")
             }
     }
 
@@ -92,7 +96,7 @@ struct ImportFields {
                         id: message.id, sender: message.sender, replyTo: message.replyTo,
                         createdAt: message.createdAt, deletedAt: message.deletedAt, texts: texts,
                         attachments: attachments, extra: extra, isSealed: message.isSealed,
-                        forwarded: message.forwarded)
+                        forwarded: message.forwarded, poll: message.poll)
                     ImportRecord.message(record).write(to: &buffer)
                 }
             }
@@ -115,11 +119,13 @@ struct ImportFields {
         private var attachments: [UInt8] = []
         private var extra: UnsafeRawBufferPointer?
         private var forwarded: Forwarded?
+        private var poll: PollFields?
         private var revisions: [Revision]?
         private var deletedAt: Timestamp?
         private var subject: MessageID?
         private var user: UserID?
         private var at: Timestamp?
+        private var options: [Int]?
         private var change: JSONString?
         private var actor: UserID?
         private var through: MessageID?
@@ -127,7 +133,7 @@ struct ImportFields {
         private static let keys: JSONKeys = [
             "type", "id", "conversationId", "kind", "members", "title", "createdAt", "senderId", "text", "replyTo",
             "attachments", "extra", "revisions", "deletedAt", "messageId", "userId", "at", "change", "actorId",
-            "throughMessageId", "sealed", "forwarded",
+            "throughMessageId", "sealed", "forwarded", "poll", "options",
         ]
 
         init(_ line: UnsafeRawBufferPointer) throws(JSONError) {
@@ -156,11 +162,13 @@ struct ImportFields {
             case "attachments": attachments = try reader.importedAttachments()
             case "extra": extra = try reader.encodedObject()
             case "forwarded": forwarded = try reader.forwarded()
+            case "poll": poll = try PollFields(&reader)
             case "revisions": revisions = try reader.revisions()
             case "deletedAt": deletedAt = try reader.timeForDisplay()
             case "messageId": subject = MessageID(try reader.wellFormedUUID())
             case "userId": user = try reader.userID()
             case "at": at = try reader.timeForDisplay()
+            case "options": options = try reader.positions()
             case "change": change = try reader.slice()
             case "actorId": actor = try reader.userID()
             case "throughMessageId": through = MessageID(try reader.wellFormedUUID())
@@ -211,11 +219,16 @@ struct ImportFields {
             guard forwarded == nil || sealed == nil && deletedAt == nil else {
                 throw Problem(.invalid, "forwarded: a message that is sealed or deleted has none")
             }
+            let poll = try poll?.checked(
+                isSealed: sealed != nil, hasAttachments: !attachments.isEmpty, isReply: replyTo != nil)
+            guard poll == nil || forwarded == nil && revisions == nil && deletedAt == nil else {
+                throw Problem(.invalid, "poll: a message that is forwarded, edited or deleted has none")
+            }
             return Message(
                 id: MessageID(try required(id, "id")), sender: try required(sender, "senderId"), replyTo: replyTo,
                 createdAt: createdAt, deletedAt: deletedAt, texts: try texts(since: createdAt, limits),
                 attachments: attachments, extra: try MessageFields.checked(extra: extra), isSealed: sealed != nil,
-                forwarded: forwarded)
+                forwarded: forwarded, poll: poll)
         }
 
         /// All texts of a message in their order; none of a deleted one.
@@ -256,6 +269,19 @@ struct ImportFields {
             return ImportRecord.Tapback(
                 message: try required(subject, "messageId"), user: try required(user, "userId"), kind: kind,
                 at: try required(at, "at"))
+        }
+
+        func vote() throws(Problem) -> ImportRecord.Vote {
+            let options = try VoteFields.options(at: options)
+            guard options.bits > 0 else { throw Problem(.invalid, "options: must be one or more") }
+            return ImportRecord.Vote(
+                message: try required(subject, "messageId"), user: try required(user, "userId"), options: options,
+                at: try required(at, "at"))
+        }
+
+        func pollClosing() throws(Problem) -> ImportRecord.PollClosing {
+            ImportRecord.PollClosing(
+                of: try required(subject, "messageId"), at: try required(at, "at"), by: actor)
         }
 
         func memberChange() throws(Problem) -> ImportRecord.MemberChange {

@@ -35,12 +35,8 @@ struct MessageFields {
         guard forward == nil || fields.hasNothingElse else {
             throw Problem(.invalid, "forward: beside it there are only id and sentAt")
         }
-        poll = try fields.poll?.checked()
-        if poll != nil {
-            guard fields.sealed == nil else { throw Problem(.invalid, "sealed: a poll is not sealed") }
-            guard fields.attachments.isEmpty else { throw Problem(.invalid, "attachments: a poll carries none") }
-            guard fields.replyTo == nil else { throw Problem(.invalid, "replyTo: a poll replies to nothing") }
-        }
+        poll = try fields.poll?.checked(
+            isSealed: fields.sealed != nil, hasAttachments: !fields.attachments.isEmpty, isReply: fields.replyTo != nil)
         if let sealed = fields.sealed {
             guard fields.text == nil else { throw Problem(.invalid, "text: a sealed message has none") }
             guard fields.replyTo == nil else {

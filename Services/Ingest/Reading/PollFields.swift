@@ -21,7 +21,16 @@ struct PollFields {
         }
     }
 
-    func checked() throws(Problem) -> NewPoll {
+    /// - Parameters: what may not stand beside it.
+    func checked(isSealed: Bool, hasAttachments: Bool, isReply: Bool) throws(Problem) -> NewPoll {
+        let poll = try checked()
+        guard !isSealed else { throw Problem(.invalid, "sealed: a poll is not sealed") }
+        guard !hasAttachments else { throw Problem(.invalid, "attachments: a poll carries none") }
+        guard !isReply else { throw Problem(.invalid, "replyTo: a poll replies to nothing") }
+        return poll
+    }
+
+    private func checked() throws(Problem) -> NewPoll {
         guard let options else { throw .missing("poll.options") }
         guard options.count <= ContractLimits.pollOptions else {
             throw Problem(.tooLarge, "poll.options: at most \(ContractLimits.pollOptions) options")
@@ -65,6 +74,10 @@ enum VoteFields {
             try reader.end()
             return positions
         }
+        return try options(at: positions)
+    }
+
+    static func options(at positions: [Int]?) throws(Problem) -> PollOptions {
         guard let positions else { throw .missing("options") }
         guard let options = PollOptions(positions: positions) else {
             throw Problem(.invalid, "options: must be positions of the poll's options, from 0")
@@ -86,7 +99,7 @@ extension JSONReader {
     }
 
     /// An array of numbers, of which those are kept that tell whether each is an option, and which.
-    fileprivate mutating func positions() throws(JSONError) -> [Int] {
+    mutating func positions() throws(JSONError) -> [Int] {
         var positions: Set<Int> = []
         try beginArray()
         while try nextElement() {

@@ -18,6 +18,8 @@ enum ImportMessagesStatement {
         let sealed: Parameter<[Bool]>
         let forwardedBy: Parameter<[UserID?]>
         let forwardedTimes: Parameter<[Timestamp?]>
+        let options: Parameter<[String?]>
+        let areMultiple: Parameter<[Bool]>
         let eventPlaces: Parameter<[Int64]>
         let eventSteps: Parameter<[Int16]>
         let eventTimes: Parameter<[Timestamp]>
@@ -72,6 +74,9 @@ enum ImportMessagesStatement {
             parameters.set(input.sealed, to: messages.lazy.map(\.isSealed))
             parameters.set(input.forwardedBy, to: messages.lazy.map { $0.forwarded?.userId })
             parameters.set(input.forwardedTimes, to: messages.lazy.map { $0.forwarded?.sentAt })
+            // No option has a line feed.
+            parameters.set(input.options, to: messages.lazy.map { $0.poll?.options.joined(separator: "\n") })
+            parameters.set(input.areMultiple, to: messages.lazy.map { $0.poll?.isMultiple ?? false })
             parameters.set(input.eventPlaces, to: events.lazy.map { Int64($0.place) })
             parameters.set(input.eventSteps, to: events.lazy.map { Int16($0.step) })
             parameters.set(input.eventTimes, to: events.lazy.map(\.at))

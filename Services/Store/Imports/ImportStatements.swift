@@ -5,7 +5,10 @@ import Wire
 
 /// The statements of records other than messages.
 enum ImportStatements {
-    static let all = [conversation.untyped, tapback.untyped, member.untyped, title.untyped, end.untyped]
+    static let all = [
+        conversation.untyped, tapback.untyped, vote.untyped, pollClosed.untyped, member.untyped, title.untyped,
+        end.untyped,
+    ]
 
     struct Columns: NamedFields {
         let verdict: Column<ImportVerdict>
@@ -29,6 +32,21 @@ enum ImportStatements {
         let at: Parameter<Timestamp>
     }
 
+    private struct VoteFields: NamedFields {
+        let key: ConversationInput
+        let message: Parameter<MessageID>
+        let user: Parameter<UserID>
+        let options: Parameter<Int16>
+        let at: Parameter<Timestamp>
+    }
+
+    private struct PollClosedFields: NamedFields {
+        let key: ConversationInput
+        let message: Parameter<MessageID>
+        let at: Parameter<Timestamp>
+        let actor: Parameter<UserID?>
+    }
+
     private struct MemberFields: NamedFields {
         let key: ConversationInput
         let user: UserInput
@@ -50,6 +68,10 @@ enum ImportStatements {
         "import_conversation", PackageResources.import_conversation_sql, .store)
     private static let tapback = PreparedStatement<TapbackFields, Columns>(
         "import_tapback", PackageResources.import_tapback_sql, .store)
+    private static let vote = PreparedStatement<VoteFields, Columns>(
+        "import_vote", PackageResources.import_vote_sql, .store)
+    private static let pollClosed = PreparedStatement<PollClosedFields, Columns>(
+        "import_poll_closed", PackageResources.import_poll_closed_sql, .store)
     private static let member = PreparedStatement<MemberFields, Columns>(
         "import_member", PackageResources.import_member_sql, .store)
     private static let title = PreparedStatement<TitleFields, Columns>(
@@ -79,6 +101,25 @@ enum ImportStatements {
             parameters.set(input.user, to: record.user)
             parameters.set(input.kind, to: record.kind)
             parameters.set(input.at, to: record.at)
+        }
+    }
+
+    static func add(_ record: ImportRecord.Vote, _ id: ConversationID, to batch: inout Batch) {
+        batch.execute(vote) { parameters, input in
+            parameters.set(input.key, to: id)
+            parameters.set(input.message, to: record.message)
+            parameters.set(input.user, to: record.user)
+            parameters.set(input.options, to: record.options.stored)
+            parameters.set(input.at, to: record.at)
+        }
+    }
+
+    static func add(_ record: ImportRecord.PollClosing, _ id: ConversationID, to batch: inout Batch) {
+        batch.execute(pollClosed) { parameters, input in
+            parameters.set(input.key, to: id)
+            parameters.set(input.message, to: record.message)
+            parameters.set(input.at, to: record.at)
+            parameters.set(input.actor, to: record.actor)
         }
     }
 

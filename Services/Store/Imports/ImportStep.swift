@@ -45,7 +45,7 @@ struct ImportStep: BatchStep, @unchecked Sendable {
                 for member in record.members { Self.lock(member, &locks) }
             case .member(let record): Self.lock(record.user, &locks)
             case .end: locks.insert(streamsOfImport: conversation)
-            case .message, .tapback, .title: break
+            case .message, .tapback, .vote, .pollClosed, .title: break
             }
         }
     }
@@ -77,6 +77,8 @@ struct ImportStep: BatchStep, @unchecked Sendable {
         case .message: preconditionFailure("messages are stored in runs")
         case .conversation(let record): ImportStatements.add(record, conversation, limit, to: &batch)
         case .tapback(let record): ImportStatements.add(record, conversation, to: &batch)
+        case .vote(let record): ImportStatements.add(record, conversation, to: &batch)
+        case .pollClosed(let record): ImportStatements.add(record, conversation, to: &batch)
         case .member(let record): ImportStatements.add(record, conversation, limit, to: &batch)
         case .title(let record): ImportStatements.add(record, conversation, to: &batch)
         case .end: ImportStatements.addEnd(conversation, to: &batch)
@@ -119,7 +121,7 @@ extension ImportRecord {
     fileprivate var followsEvents: Bool {
         switch self {
         case .conversation, .message: false
-        case .tapback, .member, .title, .end: true
+        case .tapback, .vote, .pollClosed, .member, .title, .end: true
         }
     }
 }

@@ -26,6 +26,9 @@ enum ImportVerdict: Int16, PostgresEnum {
     case hasTooMany = 14
     case tooManyMembers = 15
     case tooManyStays = 16
+    case isNoPoll = 17
+    case pollIsClosed = 18
+    case noSuchOptions = 19
 
     /// Nil: it is stored, now or before.
     var problem: Problem? {
@@ -47,6 +50,9 @@ enum ImportVerdict: Int16, PostgresEnum {
         case .tooManyMembers: .fullConversation
         case .tooManyStays:
             Problem(.conflict, "userId: the user was in this conversation \(PutMember.staysLimit) times")
+        case .isNoPoll: Problem(.conflict, "messageId: the message is no poll")
+        case .pollIsClosed: Problem(.pollClosed, "messageId: nobody votes in it any more at this time")
+        case .noSuchOptions: Problem(.invalid, Vote.invalidOptions)
         }
     }
 }

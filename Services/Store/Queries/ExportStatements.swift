@@ -84,11 +84,15 @@ enum ExportStatements {
         let replyTo: Column<MessageID?>
         let deletedAt: Column<Timestamp?>
         let tapback: Column<String?>
+        let vote: Column<Int16?>
+        let isClosing: Column<Bool?>
         let attachments: Column<UnsafeRawBufferPointer?>
         let extra: Column<UnsafeRawBufferPointer?>
         let isSealed: Column<Bool?>
         let forwardedBy: Column<UserID?>
         let forwardedAt: Column<Timestamp>
+        let options: Column<[String]>
+        let isMultiple: Column<Bool?>
         let body: Column<UnsafeRawBufferPointer?>
         let bodyAt: Column<Timestamp?>
     }

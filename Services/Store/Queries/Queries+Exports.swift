@@ -158,6 +158,13 @@ private struct ExportRows {
         case .tapbackSet:
             guard part != .changes, let tapback = tapback(row) else { return }
             ExportPage.append(tapback, at: seq, to: &buffer)
+        case .pollVoted:
+            guard part != .changes, let vote = vote(row) else { return }
+            ExportPage.append(vote, at: seq, to: &buffer)
+        case .pollClosed:
+            guard part != .changes, row[columns.isClosing] == true, let poll = row[columns.messageId] else { return }
+            let closing = ImportRecord.PollClosing(of: poll, at: row[columns.at], by: row[columns.actorId])
+            ExportPage.append(.pollClosed(closing), at: seq, to: &buffer)
         case .memberAdded, .memberRemoved, .memberChanged:
             guard part != .tapbacks, let user = row[columns.userId] else { return }
             append(kind, of: user, row, at: seq, to: &buffer)
@@ -166,7 +173,7 @@ private struct ExportRows {
             let renaming = ImportRecord.Title(title, at: row[columns.at], by: row[columns.actorId])
             ExportPage.append(.title(renaming), at: seq, to: &buffer)
         case .conversationCreated, .messageEdited, .messageDeleted, .tapbackRemoved, .permissionsChanged,
-            .messagePinned, .messageUnpinned, .lifetimeChanged, .pollVoted, .pollClosed, .historyTrimmed:
+            .messagePinned, .messageUnpinned, .lifetimeChanged, .historyTrimmed:
             return
         }
     }
@@ -186,6 +193,14 @@ private struct ExportRows {
         return .tapback(.init(message: message, user: row[columns.actorId], kind: kind, at: row[columns.at]))
     }
 
+    private func vote(_ row: Row) -> ImportRecord? {
+        guard let options = row[columns.vote], options > 0, let message = row[columns.messageId] else { return nil }
+        return .vote(
+            .init(
+                message: message, user: row[columns.actorId], options: PollOptions(bits: UInt16(options)),
+                at: row[columns.at]))
+    }
+
     private func message(_ row: Row, _ group: Slice<Rows>) -> ImportRecord {
         guard let id = row[columns.messageId] else { preconditionFailure("a message has an id") }
         let texts = group.compactMap { text -> ImportRecord.Message.Text? in
@@ -201,6 +216,7 @@ private struct ExportRows {
                 isSealed: !texts.isEmpty && row[columns.isSealed] == true,
                 forwarded: row[columns.forwardedBy].map {
                     Forwarded(userId: $0, sentAt: row[columns.forwardedAt])
-                }))
+                },
+                poll: row[columns.isMultiple].map { NewPoll(options: row[columns.options], isMultiple: $0) }))
     }
 }

@@ -27,11 +27,15 @@
 -- > reply_to      uuid        or NULL
 -- > deleted_at    timestamptz or NULL
 -- > tapback       text        or NULL
+-- > vote          smallint    a bit for each option; 0: another one replaced it before the state; or NULL
+-- > is_closing    boolean     of a poll, or NULL
 -- > attachments   text        JSON array, or NULL
 -- > extra         text        JSON object, or NULL
 -- > is_sealed     boolean     or NULL
 -- > forwarded_by  text        or NULL
 -- > forwarded_at  timestamptz or NULL
+-- > options       text[]      of a poll
+-- > is_multiple   boolean     or NULL
 -- > body          text        or NULL
 -- > body_at       timestamptz or NULL
 WITH {stays_of_reader},
@@ -60,10 +64,13 @@ read AS MATERIALIZED (
     SELECT CASE WHEN count(*) < {ExportStatements.rowsPerPage} THEN :through ELSE max(f.seq) - 1 END AS through FROM found f
 ),
 judged AS MATERIALIZED (
-    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.extra, t.forwarded_by, t.forwarded_at, t.body, t.edited_at, t.created_at,
+    SELECT f.*, t.changed_seq, t.reply_to, t.deleted_at, t.kind AS message_kind, t.attachments, t.extra, t.forwarded_by,
+        t.forwarded_at, t.options, t.is_multiple, t.body, t.edited_at, t.created_at,
         CASE f.kind
             WHEN {ChangeKind.messageCreated} THEN t.kind <> {MessageKind.system} AND t.is_visible
             WHEN {ChangeKind.tapbackSet} THEN t.is_visible
+            WHEN {ChangeKind.pollVoted} THEN t.is_visible
+            WHEN {ChangeKind.pollClosed} THEN t.is_visible
             -- An archive knows owners and members: of an admin it has a member.
             WHEN {ChangeKind.memberChanged} THEN
                 f.prior_role IS NULL OR (f.role = {MemberRole.owner}) <> (f.prior_role = {MemberRole.owner})
@@ -73,11 +80,20 @@ judged AS MATERIALIZED (
             SELECT r.kind FROM store.tapbacks r
             WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = f.message_id
               AND r.user_id = f.actor_id AND (r.seq = f.seq OR r.seq = 0 AND r.at = f.at)
-        ) END AS tapback
+        ) END AS tapback,
+        CASE WHEN f.kind = {ChangeKind.pollVoted} THEN (
+            -- Else an export of a poll would end whenever somebody votes.
+            SELECT CASE WHEN v.seq = f.seq THEN v.options WHEN v.seq <= :state THEN 0::smallint END
+            FROM store.votes v
+            WHERE v.slot = :slot AND v.conversation_id = :conversation AND v.message_id = f.message_id
+              AND v.user_id = f.actor_id
+        ) END AS vote,
+        CASE WHEN f.kind = {ChangeKind.pollClosed} AND t.closed_seq = f.seq THEN true END AS is_closing
     FROM found f LEFT JOIN LATERAL (
         SELECT m.changed_seq, m.deleted_at, m.kind, CASE WHEN m.deleted_at IS NULL THEN m.attachments END AS attachments,
             CASE WHEN m.deleted_at IS NULL THEN m.extra END AS extra,
-            CASE WHEN m.deleted_at IS NULL THEN m.forwarded_by END AS forwarded_by, m.forwarded_at, m.body, m.edited_at, m.created_at,
+            CASE WHEN m.deleted_at IS NULL THEN m.forwarded_by END AS forwarded_by, m.forwarded_at, k.options, k.is_multiple,
+            k.closed_seq, m.body, m.edited_at, m.created_at,
             :reader IS NULL OR m.sender_id = :reader OR (
                 SELECT true FROM stays s WHERE m.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                 AND {is_not_hidden(seq => m.seq)} AS is_visible,
@@ -88,20 +104,23 @@ judged AS MATERIALIZED (
                   AND (:reader IS NULL OR p.sender_id = :reader OR (
                     SELECT true FROM stays s WHERE p.seq BETWEEN s.first_seq AND s.last_seq LIMIT 1) IS NOT NULL
                     AND {is_not_hidden(seq => p.seq)})) IS NOT NULL THEN m.reply_to END AS reply_to
-        FROM store.messages m
+        FROM store.messages m LEFT JOIN store.polls k ON m.kind = {MessageKind.poll}
+            AND k.slot = :slot AND k.conversation_id = :conversation AND k.message_id = m.id
         WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = f.message_id
-          AND f.kind IN ({ChangeKind.messageCreated}, {ChangeKind.tapbackSet})
+          AND f.kind IN ({ChangeKind.messageCreated}, {ChangeKind.tapbackSet}, {ChangeKind.pollVoted}, {ChangeKind.pollClosed})
         OFFSET 0
     ) t ON true
     WHERE f.seq <= (SELECT r.through FROM read r)
 ),
--- The first that is not as it was at the state: a message that has changed, or a tapback that went since.
+-- The first that is not as it was at the state: a message that has changed, or a tapback, a vote or an end of a poll that
+-- went since.
 stale AS MATERIALIZED (
     SELECT min(j.seq) AS seq FROM judged j
-    WHERE j.is_shown AND j.changed_seq > :state AND (j.kind = {ChangeKind.messageCreated} OR j.tapback IS NULL)
+    WHERE j.is_shown AND j.changed_seq > :state AND num_nonnulls(j.tapback, j.vote, j.is_closing) = 0
 ),
 texts AS MATERIALIZED (
-    SELECT j.seq, t.came_seq, t.body, t.at, t.bytes, coalesce(octet_length(j.attachments), 0) + coalesce(octet_length(j.extra), 0) AS other_bytes
+    SELECT j.seq, t.came_seq, t.body, t.at, t.bytes, coalesce(octet_length(j.attachments), 0)
+            + coalesce(octet_length(j.extra), 0) + coalesce(octet_length(array_to_string(j.options, '')), 0) AS other_bytes
     FROM view v, judged j, LATERAL (
         SELECT u.came_seq, u.body, u.at, octet_length(u.body) AS bytes,
             row_number() OVER (ORDER BY u.came_seq DESC) AS place,
@@ -134,9 +153,9 @@ page AS MATERIALIZED (
             (SELECT min(z.seq) - 1 FROM sizes z WHERE z.before >= {ExportStatements.bytesPerPage})) AS covered
 )
 SELECT p.covered, p.covered = (SELECT s.seq - 1 FROM stale s) IS TRUE AS is_stale, v.stay_count, v.end_seq AS view_end,
-    j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback,
-    j.attachments, j.extra, j.message_kind = {MessageKind.sealed} AS is_sealed, j.forwarded_by, j.forwarded_at, t.body,
-    t.at AS body_at
+    j.seq, j.kind, j.at, j.actor_id, j.user_id, j.role, j.title, j.message_id, j.reply_to, j.deleted_at, j.tapback, j.vote,
+    j.is_closing, j.attachments, j.extra, j.message_kind = {MessageKind.sealed} AS is_sealed, j.forwarded_by,
+    j.forwarded_at, j.options, j.is_multiple, t.body, t.at AS body_at
 FROM page p CROSS JOIN view v
 LEFT JOIN judged j ON j.is_shown AND j.seq <= p.covered
 LEFT JOIN texts t ON t.seq = j.seq

@@ -52,6 +52,14 @@ no_tapbacks AS (
     DELETE FROM store.tapbacks r
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = ANY (ARRAY(SELECT p.id FROM piece p))
 ),
+no_polls AS (
+    DELETE FROM store.polls k
+    WHERE k.slot = :slot AND k.conversation_id = :conversation AND k.message_id = ANY (ARRAY(SELECT p.id FROM piece p))
+),
+no_votes AS (
+    DELETE FROM store.votes r
+    WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = ANY (ARRAY(SELECT p.id FROM piece p))
+),
 -- Whole blocks, because nobody sees any of it.
 unindexed AS (
     DELETE FROM store.search_blocks b

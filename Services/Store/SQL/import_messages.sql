@@ -22,6 +22,8 @@
 -- :sealed        boolean[]
 -- :forwarded_by  text[]         who wrote a forwarded one, or NULL
 -- :forwarded_times timestamptz[] as well
+-- :options       text[]         of a poll, a line for each, or NULL
+-- :are_multiple  boolean[]
 -- :event_places  bigint[]       the places of messages with edits or a deletion, ascending
 -- :event_steps   smallint[]
 -- :event_times   timestamptz[]
@@ -47,10 +49,14 @@ judged AS MATERIALIZED (
             (SELECT CASE
                 WHEN (k.sender_id, k.created_at) <> (m.sender_id, m.at) THEN {ImportVerdict.idIsTaken}
                 WHEN k.edited_at IS NULL AND k.deleted_at IS NULL
-                    AND (k.body, k.reply_to, k.attachments, k.extra, k.kind = {MessageKind.sealed}, k.forwarded_at)
+                    AND (k.body, k.reply_to, k.attachments, k.extra, k.kind = {MessageKind.sealed}, k.forwarded_at, (
+                            SELECT (array_to_string(l.options, E'\n'), l.is_multiple)
+                                IS NOT DISTINCT FROM (:options[m.ordinal], :are_multiple[m.ordinal])
+                            FROM store.polls l
+                            WHERE l.slot = :slot AND l.conversation_id = :conversation AND l.message_id = m.id))
                         IS DISTINCT FROM (
                             m.body, m.reply_to, :attachments[m.ordinal], :extras[m.ordinal], :sealed[m.ordinal],
-                            :forwarded_times[m.ordinal])
+                            :forwarded_times[m.ordinal], CASE WHEN :options[m.ordinal] IS NOT NULL THEN true END)
                     THEN {ImportVerdict.idIsTaken}
                 ELSE {ImportVerdict.repeated} END
              FROM store.messages k
@@ -140,6 +146,7 @@ inserted AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, body, reply_to, reply_seq, attachments, extra, sent_at, created_at, edited_at, deleted_at, forwarded_by, forwarded_at)
     SELECT :slot, :conversation, moved.base + s.first_place, s.message_id, moved.base + s.place, s.sender_id,
         CASE
+            WHEN :options[-s.target] IS NOT NULL THEN {MessageKind.poll}
             WHEN :sealed[-s.target] THEN {MessageKind.sealed} WHEN s.parent IS NULL THEN {MessageKind.text} ELSE {MessageKind.reply} END,
         s.body, s.parent, s.reply_seq,
         CASE WHEN s.body IS NOT NULL THEN :attachments[-s.target] END, CASE WHEN s.body IS NOT NULL THEN :extras[-s.target] END,
@@ -147,6 +154,15 @@ inserted AS (
         CASE WHEN s.is_event AND s.body IS NULL THEN s.at END,
         CASE WHEN s.body IS NOT NULL THEN :forwarded_by[-s.target] END, :forwarded_times[-s.target]
     FROM steps s, moved WHERE s.target < 0 AND s.is_last
+),
+-- What is deleted later comes without one, so no deletion of an import finds any.
+poll AS (
+    INSERT INTO store.polls (slot, conversation_id, message_id, options, is_multiple, counts, voters)
+    SELECT :slot, :conversation, k.id, k.options, k.is_multiple, array_fill(0, ARRAY[cardinality(k.options)]), 0
+    FROM (
+        SELECT t.id, string_to_array(:options[t.ordinal], E'\n') AS options, :are_multiple[t.ordinal] AS is_multiple
+        FROM timed t WHERE t.verdict = {ImportVerdict.stored} AND :options[t.ordinal] IS NOT NULL
+    ) k
 ),
 -- What becomes of earlier messages. Their rows are found by arrays, not by joins: see above.
 outcomes AS MATERIALIZED (

@@ -22,9 +22,12 @@ struct Vote: WriteKind {
     var answersRequests: Bool { options.bits != 0 }
     var content: WriteContent? { messageContent }
 
+    static let invalidOptions =
+        "options: must be positions of the poll's options, from 0, and one at most unless it is multiple"
+
     func explanation(of code: Problem.Code) -> String? {
         switch code {
-        case .invalid: "options: must be positions of the poll's options, from 0, and one at most unless it is multiple"
+        case .invalid: Self.invalidOptions
         case .conflict: ClosePoll.isNoPoll
         case .pollClosed: "nobody votes in it any more"
         default: nil

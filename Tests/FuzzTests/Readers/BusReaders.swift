@@ -380,7 +380,7 @@ extension Reader {
     }
 
     private static let exampleRecords = written { buffer in
-        ImportRecords.writeHead(conversation, count: 6, to: &buffer)
+        ImportRecords.writeHead(conversation, count: 9, to: &buffer)
         Array("one".utf8).withUnsafeBytes { text in
             ImportRecord.message(
                 ImportRecord.Message(
@@ -397,7 +397,16 @@ extension Reader {
                     id: message, sender: alice, replyTo: message, createdAt: someTime, deletedAt: nil,
                     texts: [.init(text, at: someTime)])
             ).write(to: &buffer)
+            ImportRecord.message(
+                ImportRecord.Message(
+                    id: message, sender: alice, replyTo: nil, createdAt: someTime, deletedAt: nil,
+                    texts: [.init(text, at: someTime)], poll: NewPoll(options: ["a", "b"], isMultiple: true))
+            ).write(to: &buffer)
         }
+        let options = PollOptions(bits: 0b11)
+        ImportRecord.vote(ImportRecord.Vote(message: message, user: bob, options: options, at: someTime)).write(
+            to: &buffer)
+        ImportRecord.pollClosed(ImportRecord.PollClosing(of: message, at: someTime, by: nil)).write(to: &buffer)
         ImportRecord.conversation(
             ImportRecord.Conversation(kind: .group, createdAt: someTime, title: "t", members: [alice])
         ).write(to: &buffer)

@@ -44,6 +44,9 @@ extension Reader {
             #"{"type":"conversation","id":"\#(id)","kind":"group","members":["alice"],"title":"t","createdAt":"2020-01-01T00:00:00Z"}"#,
             #"{"type":"message","conversationId":"\#(id)","id":"\#(id)","senderId":"alice","text":"b","createdAt":"2020-01-01T00:00:00Z","revisions":[{"text":"\u00e9","at":"2020-01-01T00:00:00Z"},{"text":"b","at":"2020-01-01T00:00:01Z"}]}"#,
             #"{"type":"member","conversationId":"\#(id)","userId":"bob","change":"added","at":"2020-01-01T00:00:00Z"}"#,
+            #"{"type":"message","conversationId":"\#(id)","id":"\#(id)","senderId":"alice","text":"b","createdAt":"2020-01-01T00:00:00Z","poll":{"options":["\u00e9","b"],"multiple":true}}"#,
+            #"{"type":"vote","conversationId":"\#(id)","messageId":"\#(id)","userId":"bob","options":[0,11],"at":"2020-01-01T00:00:00Z"}"#,
+            #"{"type":"pollClosed","conversationId":"\#(id)","messageId":"\#(id)","at":"2020-01-01T00:00:00Z"}"#,
             #"{"type":"receipt","conversationId":"\#(id)","userId":"bob","kind":"read","throughMessageId":"\#(id)","at":"2020-01-01T00:00:00Z"}"#
         ) { bytes in
             guard let fields = try? ImportFields(bytes, limits: limits) else { return nil }

@@ -156,6 +156,8 @@ enum Exceptions {
         "import_receipts": "nothing is imported",
         "insert_import_position": "nothing is imported",
         "import_tapback": "nothing is imported",
+        "import_vote": "nothing is imported",
+        "import_poll_closed": "nothing is imported",
         "import_member": "nothing is imported",
         "import_title": "nothing is imported",
         "import_end": "nothing is imported",
