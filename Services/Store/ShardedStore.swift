@@ -131,7 +131,8 @@ extension StoreRequestKind {
             var reader = ByteReader(fields)
             return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory, .members,
+        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory,
+            .members,
             .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions, .votes,
             .writtenMessages, .replay, .senderCounts, .forwardSource:
             return true
