@@ -42,6 +42,7 @@ CALLS = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_
     operation_id=["openSocket", "importRecords"]
 )
 BEYOND_SCHEMAS = (
+    "forward: beside it there are only",
     "only one of them may be given",
     "must be the cursor",
     "must be the nextCursor",

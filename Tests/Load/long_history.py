@@ -36,13 +36,15 @@ class LongHistory:
         )
         floors.psql(system, CONVERSATION_TABLE)
 
-    def grow(self, messages: int):
-        """Until there are so many: a thousand times a multiple of ten."""
+    def grow(self, messages: int, days_ago: int = 0):
+        """Until there are so many: a thousand times a multiple of ten. The new ones were sent so long ago."""
         first, end = self.length, messages // CONVERSATIONS
         if first == end:
             return
         parts = [(start, min(start + PART, end)) for start in range(first, end, PART)]
-        self._in_halves(MESSAGES.format(half="{half}", first=start, end=stop) for start, stop in parts)
+        self._in_halves(
+            MESSAGES.format(half="{half}", days_ago=days_ago, first=start, end=stop) for start, stop in parts
+        )
         self._in_halves(READINGS.format(half="{half}", first=start, end=stop) for start, stop in parts)
         floors.psql(self.system, POSITIONS.format(end=end))
         self._index(min(first, INDEXED), min(end, INDEXED))
@@ -112,8 +114,9 @@ MESSAGES = """
     FROM generate_series({first}::bigint, {end} - 1) k
     CROSS JOIN LATERAL (SELECT * FROM public.growth WHERE n % 2 = {half} AND k >= 0 ORDER BY n OFFSET 0) g
     CROSS JOIN LATERAL (
-        SELECT date_trunc('milliseconds', clock_timestamp()) AS at,
-            (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms, md5(g.id::text || k) AS random
+        SELECT date_trunc('milliseconds', c.now) AS at, (extract(epoch FROM c.now) * 1000)::bigint AS ms,
+            md5(g.id::text || k) AS random
+        FROM (SELECT clock_timestamp() - interval '{days_ago} days' AS now) c
     ) t
 """.replace("TEXT", ", ".join(f"substr(t.random, {1 + 3 * word}, 3)" for word in range(10)))
 

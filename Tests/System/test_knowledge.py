@@ -42,14 +42,34 @@ async def expect_knowledge(system, people, seed: int, asks: bool = False):
     history = await made(seed, insiders, administrator, asks)
     await history.settle()
     await expect_heard(history)
-    for reader in insiders:
-        if reader.name not in history.erased:
-            await Reader(history, reader).expect_everything(administrator)
+    present = [user for user in insiders if user.name not in history.erased]
+    silent, unheard = history.random.sample(present, 2)
+    await suspend(administrator, silent, "readOnly")
+    await suspend(administrator, unheard, "unheard")
+    for reader in present:
+        await Reader(history, reader).expect_everything(administrator, is_silent=reader is silent)
+    await expect_heard(history)  # Nobody has heard of a suspension.
+    await expect_unheard(unheard, stranger)
     await expect_files(history, [*insiders, stranger])
     await expect_profiles(history, stranger, administrator)
     await expect_nothing_for(stranger, history)
+    for user in (silent, unheard):
+        await suspend(administrator, user, None)
     await expect_repetitions_answered(history)
     await expect_silence_after_leaving(history)
+
+
+async def suspend(administrator: User, user: User, mode: str | None):
+    """`mode` None: no more."""
+    path = f"/v1/users/{user.name}/suspension"
+    answer = await administrator.request(*(("PUT", path, {"mode": mode}) if mode else ("DELETE", path)))
+    assert answer.status == 204, answer
+
+    async def is_known() -> bool:
+        sent = await user.request("POST", f"/v1/conversations/{new_id()}/messages", {"id": new_id(), "text": "x"})
+        return (sent.status, sent.body["code"]) == ((403, "suspended") if mode == "readOnly" else (404, "notFound"))
+
+    await eventually(is_known)
 
 
 async def made(seed: int, people: list[User], administrator: User, asks: bool) -> History:
@@ -105,7 +125,8 @@ class Reader:
     def where(self, what: str) -> str:
         return f"{what} for {self.user.name},"
 
-    async def expect_everything(self, administrator: User):
+    async def expect_everything(self, administrator: User, is_silent: bool):
+        """`is_silent`: a suspension lets them write nothing, also no report. They read what they may read."""
         for conversation in self.history.conversations:
             if conversation.id in self.known:
                 await self.expect_conversation(conversation, self.known[conversation.id])
@@ -117,7 +138,8 @@ class Reader:
         await self.expect_presence()
         await self.expect_profiles()
         await self.expect_same_for_backend(administrator)
-        await self.expect_reports(administrator)
+        if not is_silent:
+            await self.expect_reports(administrator)
 
     # A conversation
 
@@ -587,6 +609,19 @@ async def expect_writes_not_found(user, conversation: Conversation, message: str
 def raw(answer) -> tuple:
     headers = {key: value for key, value in answer.headers.items() if key.lower() not in ("date", "x-request-id")}
     return answer.body, headers
+
+
+async def expect_unheard(user: User, stranger: User):
+    """Whom they bring in hears nothing, as `expect_nothing_for` finds; to them it looks as ever."""
+    path = f"/v1/conversations/{(group := new_id())}"
+    created = await user.request(
+        "POST", "/v1/conversations", {"id": group, "kind": "group", "members": [stranger.name]}
+    )
+    assert created.status == 201, created
+    assert stranger.name in [member["userId"] for member in (await user.get(path + "/members"))["members"]]
+    sent = await user.request("POST", path + "/messages", {"id": new_id(), "text": WORD})
+    assert sent.status == 201, sent
+    assert (await stranger.request("GET", path)).status == 404
 
 
 async def expect_nothing_for(stranger: User, history: History):

@@ -47,7 +47,8 @@ def test_where_only_admins_write_the_composer_says_so_and_keeps_what_was_written
     expect(tab.field).to_be_hidden()
     # Reading, reacting and deleting what is one's own go on.
     tab.menu("thanks")
-    expect(tab.page.get_by_role("menuitem")).to_have_text(["Copy", "Read by…", "Delete for me", "Delete for everyone"])
+    left = ["Forward…", "Copy", "Read by…", "Delete for me", "Delete for everyone"]
+    expect(tab.page.get_by_role("menuitem")).to_have_text(left)
     tab.page.keyboard.press("Escape")
     tab.tap("welcome", "love")
     expect(tab.message("welcome").get_by_role("button", name=re.compile("^Tapbacks"))).to_be_visible()

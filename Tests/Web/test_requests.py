@@ -58,7 +58,7 @@ def test_a_request_is_read_unseen_and_accepted_on_all_devices(people):
     members = {member["userId"]: member for member in bob.call("GET", path)["members"]}
     assert (members[alice.name]["readSeq"], members[alice.name]["deliveredSeq"]) == (0, 0)
     tab.menu("remember?")
-    expect(page.get_by_role("menuitem")).to_have_text(["Copy", "Report…"])
+    expect(page.get_by_role("menuitem")).to_have_text(["Forward…", "Copy", "Report…"])
     page.keyboard.press("Escape")
 
     # Without a connection: it is kept, and done later.
