@@ -166,6 +166,10 @@ extension SQLNames {
         // Imports
         .fragment("import_state", PackageResources.import_state_sql),
         .fragment("import_refusals", PackageResources.import_refusals_sql),
+        .fragment("import_target", PackageResources.import_target_sql),
+        .fragment("import_target_refusals", PackageResources.import_target_refusals_sql),
+        .fragment("import_reader_refusals", PackageResources.import_reader_refusals_sql),
+        .fragment("import_position", PackageResources.import_position_sql),
         .fragment("is_imported_member", PackageResources.is_imported_member_sql),
         // A lone message
         .fragment("presence_of_sender", PackageResources.presence_of_sender_sql),
