@@ -61,7 +61,7 @@ final class MediaService: HTTPHandler {
         authenticator = Authenticator(configuration.tokens, erased, revoked)
         metrics = MediaMetrics(service.metrics)
         let copies = MediaCopies(
-            writing, reading, objects, objectPool, dailyLimit: configuration.limits.bytesPerDay, erased,
+            writing, reading, objects, objectPool, accounts, dailyLimit: configuration.limits.bytesPerDay, erased,
             log: service.log)
         carriers = Carriers(writing, copies, bus: bus, log: service.log)
         inspections = Inspections(

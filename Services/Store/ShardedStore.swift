@@ -132,8 +132,8 @@ extension StoreRequestKind {
             return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
         case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory,
-            .members,
-            .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions, .votes,
+            .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
+            .votes,
             .writtenMessages, .replay, .senderCounts, .forwardSource:
             return true
         // Of the user's.
@@ -142,8 +142,8 @@ extension StoreRequestKind {
         case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
             .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
             .sendForwarded, .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
-            .unreadTotal, .profiles,
-            .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled, .suspension, .reports,
+            .unreadTotal, .profiles, .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled,
+            .suspension, .reports,
             .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
             .privateReplay, .positions, .mayReadAttachment:
             return false

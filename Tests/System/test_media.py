@@ -529,6 +529,25 @@ def test_a_copy_counts_as_what_its_user_has_uploaded_and_is_made_once(single):
         single.revive()
 
 
+@pytest.mark.kills
+def test_copies_are_among_what_a_user_may_have_in_progress(single):
+    single.kill("media")
+    single.start("media", 0, PARLEY_MEDIA_STREAMS_PER_USER="1")
+    eventually(lambda: single.is_ready("media"), "media is ready")
+    try:
+        uploader, other = Uploader(single), Uploader(single)
+        group, message = uploader.shared_with(other, uploader.upload(b"plan"))
+        path = other.created(10)
+        connection = other.begin_patch(path, 0, b"01234", 10)
+        eventually(lambda: other.call("GET", path + "/content").status_code == 429, "the upload is in progress")
+        expect_problem(other.forward(message, group, group), 429, "rateLimited")
+        connection.close()
+        eventually(lambda: other.forward(message, group, group).status_code == 201, "the upload has ended")
+    finally:
+        single.kill("media")
+        single.revive()
+
+
 def test_collecting_leaves_what_is_needed(uploader):
     path, unfinished = uploader.upload(b"kept"), uploader.created(10)
     uploader.patch(unfinished, 0, b"01234")

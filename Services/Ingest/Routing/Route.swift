@@ -38,8 +38,7 @@ enum Call: CaseIterable {
     var isForAdministrators: Bool {
         switch self {
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
-            .putRetention,
-            .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
+            .putRetention, .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             true
         default: false
         }
@@ -79,8 +78,7 @@ extension Call {
             .refused
         // An administrator is not suspended.
         case .eraseUser, .revokeTokens, .suspension, .suspend, .liftSuspension, .reports, .report, .resolveReport,
-            .putRetention,
-            .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
+            .putRetention, .acts, .importRecords, .dropImport, .exportConversation, .exportUser:
             .open
         }
     }

@@ -12,18 +12,20 @@ final class MediaCopies {
     private let reading: Connection
     private let objects: any ObjectStorage
     private let pool: FilePool
+    private let accounts: MediaAccounts
     private let dailyLimit: Int64
     private let erased: ErasedUsers
     private let log: Log
 
     init(
-        _ writing: Connection, _ reading: Connection, _ objects: any ObjectStorage, _ pool: FilePool, dailyLimit: Int64,
-        _ erased: ErasedUsers, log: Log
+        _ writing: Connection, _ reading: Connection, _ objects: any ObjectStorage, _ pool: FilePool,
+        _ accounts: MediaAccounts, dailyLimit: Int64, _ erased: ErasedUsers, log: Log
     ) {
         self.writing = writing
         self.reading = reading
         self.objects = objects
         self.pool = pool
+        self.accounts = accounts
         self.dailyLimit = dailyLimit
         self.erased = erased
         self.log = log
@@ -37,6 +39,13 @@ final class MediaCopies {
         let pairs = zip(request.source.media, ids).filter { !present.contains($1) }
         let sources = try await sources(Dictionary(pairs) { first, _ in first }, request)
         guard !sources.isEmpty else { return nil }
+        // Files without bytes keep threads busy, too: copies are among what a user may have in progress.
+        let account: MediaAccount
+        do throws(Problem) { account = try accounts.account(of: request.uploader, streaming: true) } catch {
+            return error
+        }
+        account.begin()
+        defer { account.end() }
         // Before the bytes are copied, since what has no row stays until `media collect` finds it.
         let used = try await used(by: request.uploader)
         guard used + sources.reduce(0, { $0 + $1.kept.size }) <= dailyLimit else { return noRoom }
