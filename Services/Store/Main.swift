@@ -34,7 +34,7 @@ enum Main {
         let isDistributed = try Schema.migrator.requireVersion(
             ofDatabaseAt: configuration.databaseURL, orDistributed: true)
         try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
-        let placement = isDistributed ? try ShardedStore.placement(of: configuration) : nil
+        let placement = isDistributed ? try Placement.toServe(ofDatabaseAt: configuration.databaseURL) : nil
         let bus = try service.openBus(configuration.bus)
         bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
         if let placement {

@@ -14,63 +14,29 @@ import Wire
 /// all that it reads and writes has the slot that it names; any other kind is refused before anything is done
 /// (`isServedByShard`).
 @Reactor
-final class ShardedStore: ShardOwnersDelegate {
+final class ShardedStore {
     private let bus: Bus
-    private let placement: Placement
-    private var owners: ShardOwners!
-    private var shards: [StoreShard] = []
+    private let shards: ServedShards<StoreService>
 
     init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
         self.bus = bus
-        self.placement = placement
-        owners = ShardOwners(
-            placement, configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks, delegate: self)
-        shards = placement.shards.map { shard in
-            StoreShard(shard, configuration, bus: bus, log: log) { [weak self] in self?.owners.giveUp($0) }
-        }
-        for shard in shards {
-            shard.slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
-        }
+        shards = ServedShards(
+            placement, owner: configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks,
+            onEndedSession: { log.warning("ended the session of a silent store", [LogField("pid", $0)]) },
+            slots: { OwnedSlots(bus, .store) },
+            make: { connections, slots in
+                var configuration = configuration
+                configuration.shard = connections
+                return StoreService(configuration, bus: bus, log: log, shardSlots: slots)
+            })
     }
 
-    /// Where the slots are; nil unless the database is distributed. Throws if they cannot be served there.
-    static func placement(of configuration: StoreConfiguration) throws -> Placement? {
-        let database = try BlockingConnection(url: configuration.databaseURL, applicationName: "parley-check")
-        guard let placement = try Placement(of: database) else { return nil }
-        try requireMovesWithoutWrites(placement, url: configuration.databaseURL)
-        return placement
-    }
-
-    /// Throws if a shard could be moved beside writes. Citus then copies it by logical replication, which has lost what was
-    /// committed straight to the shard meanwhile (decision 0063). Nodes that cannot do that move shards while writes wait.
-    private static func requireMovesWithoutWrites(_ placement: Placement, url: String) throws {
-        for node in Set(placement.shards.map(\.node)) {
-            // One that is away does not keep the others from being served.
-            guard let database = try? BlockingConnection(url: url, node: node, applicationName: "parley-check") else {
-                continue
-            }
-            let level: String = try database.query("SELECT current_setting('wal_level')")[0][0]
-            guard level != "logical" else { throw MovesBesideWrites(node: node) }
-        }
-    }
-
-    private struct MovesBesideWrites: Error, CustomStringConvertible {
-        let node: NodeAddress
-
-        var description: String {
-            """
-            \(node.host) has wal_level = logical, by which Citus moves shards beside traffic and loses messages; \
-            set it to replica
-            """
-        }
-    }
-
-    var services: [StoreService] { shards.map(\.service) }
+    var services: [StoreService] { shards.services }
 
     func start() {
         FoldedScalar.prepare()
         bus.onFrame = { [self] frame in receive(frame) }
-        owners.start()
+        shards.start()
     }
 
     /// Stops accepting requests and waits for the responses to accepted ones.
@@ -80,23 +46,13 @@ final class ShardedStore: ShardOwnersDelegate {
     }
 
     /// Gives all slots away, behind a last digest of each shard.
-    func drain() async {
-        for shard in shards { await shard.slots.drain() }
-        await owners.drain()
-    }
+    func drain() async { await shards.drain() }
 
     // MARK: Requests
 
     private func receive(_ frame: InboundFrame) {
         guard case .command = frame.topic else { return }
-        for bytes in frame.entries { receive(bytes, in: frame) }
-    }
-
-    private func receive(_ bytes: UnsafeRawBufferPointer, in frame: InboundFrame) {
-        // What cannot be read is the first one's to refuse: it has no slot.
-        let entry = try? RequestEntry(bytes)
-        let shard = shards[entry.map { placement.index(of: $0.slot) } ?? 0]
-        shard.slots.takeRequest(bytes, of: frame) { (entry, request, bytes) throws(WireError) in
+        shards.forEachRequest(in: frame) { (shard, entry, request, bytes) throws(WireError) in
             let kind = try StoreRequestKind(of: entry, from: frame.sender)
             guard try kind.isServedByShard(entry.fields) else { return refuse(request) }
             try shard.service.receive(entry, request, in: frame, bytes)
@@ -106,16 +62,6 @@ final class ShardedStore: ShardOwnersDelegate {
     private func refuse(_ request: RequestKey) {
         bus.begin(request) { [bus] in bus.respond(to: request, .mayNeedAnotherShard) }
     }
-
-    // MARK: ShardOwnersDelegate
-
-    func acquired(_ slot: Slot, epoch: Int64, on node: NodeAddress) {
-        shards[placement.index(of: slot)].acquired(slot, epoch: epoch, on: node)
-    }
-
-    func lost(_ slot: Slot) { shards[placement.index(of: slot)].lost(slot) }
-
-    func ended(session: Int32) { shards[0].slots.ended(session: session) }
 }
 
 extension Problem {

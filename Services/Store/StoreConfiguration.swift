@@ -89,10 +89,9 @@ struct StoreConfiguration: Sendable {
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]
     ) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(
-            url: databaseURL, applicationName: name, settings: settings, statements: statements + guards,
+            url: databaseURL, applicationName: name, settings: settings, statements: statements,
             sessionSource: sessionSource)
-        configuration.shard = shard?.names
-        configuration.node = shard?.node
+        configuration.reach(shard)
         return configuration
     }
 
