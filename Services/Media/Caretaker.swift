@@ -110,8 +110,14 @@ final class Caretaker {
         let taken = acquired.intersection(part.slots)
         guard !taken.isEmpty else { return }
         acquired.subtract(taken)
-        for row in try await part.reading.query(MediaStatements.processing, { $0.set($1.slots, to: taken) }) {
-            inspections.add(row[MediaStatements.processing.columns.id])
+        do {
+            for row in try await part.reading.query(MediaStatements.processing, { $0.set($1.slots, to: taken) }) {
+                inspections.add(row[MediaStatements.processing.columns.id])
+            }
+        } catch {
+            // A shard that has just moved, for one, is reached in a moment.
+            acquired.formUnion(taken)
+            throw error
         }
     }
 

@@ -38,7 +38,7 @@ final class MediaDatabase {
         parts = placement.shards.map { shard in
             let place = ShardPlace(shard.node)
             let connections = ShardConnections(names: shard.names, guards: guards, node: { place.node })
-            func connection(_ configuration: ConnectionConfiguration) -> Connection {
+            @Reactor func connection(_ configuration: ConnectionConfiguration) -> Connection {
                 var configuration = configuration
                 configuration.reach(connections)
                 let connection = Connection(configuration)

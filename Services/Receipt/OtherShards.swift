@@ -7,14 +7,21 @@ import Slots
 import Wire
 
 /// What a receipt service on Citus asks of those who own other shards: stores for rows of users, receipt services for what is
-/// theirs. All of them are asked side by side, each for what is in one shard, and if one does not answer, there is no answer.
+/// theirs. All of them are asked side by side, each for what is in one shard. If one does not answer there is no answer, but for
+/// settings, of which those that are known are used.
 @Reactor
 final class OtherShards {
     /// Who asks again does so later: signals, for one, are repeated by their senders.
     private static let deadline = Duration.seconds(2)
+    /// For the settings that a batch of signals waits for, and for how long nobody is asked again who has not told them: where a
+    /// node is away, the signals of others are not to wait for it each time.
+    private static let patience = Duration.milliseconds(500)
+    private static let rest = Duration.seconds(1)
 
     private let placement: Placement
     private let bus: Bus
+    /// Until when shards are not asked, by their keys.
+    private var resting: [Slot: MonotonicTime] = [:]
 
     init(_ placement: Placement, bus: Bus) {
         self.placement = placement
@@ -36,18 +43,42 @@ final class OtherShards {
 
     /// The settings of users, as `advance_horizons` borrows them: now, and not as they were. Whoever has turned read receipts
     /// off, and been told so, is found to have done that.
-    func settings(of users: some Sequence<UserID>) async throws(DatabaseError) -> [UInt8] {
-        try await rows(of: Tables.settings, byShard(users, limit: SeenUsers.limit) { $0.slot }.map { part in
-            (part.slot, UserRowsQuery([Tables.settings], of: part.elements))
-        })
+    func settings(of users: some Sequence<UserID>) async -> (rows: [UInt8], unknown: Set<UserID>) {
+        let parts = byShard(users, limit: SeenUsers.limit) { $0.slot }
+        let asked = parts.filter { part in resting[part.slot].map { $0 <= .now } ?? true }
+        var unknown = Set(parts.filter { part in !asked.contains { $0.slot == part.slot } }.flatMap(\.elements))
+        let answers = await gather(asked.count) { [bus] place, completion in
+            let query = UserRowsQuery([Tables.settings], of: asked[place].elements)
+            bus.request(
+                .userRows, in: asked[place].slot, deadline: Self.patience, fields: { query.write(to: &$0) },
+                completion: completion)
+        } read: { (reader) throws(WireError) in try UserRowsAnswer(from: &reader) }
+        for (part, answer) in zip(asked, answers) {
+            resting[part.slot] = answer == nil ? .now + Self.rest : nil
+            if answer == nil { unknown.formUnion(part.elements) }
+        }
+        return (UserRowsAnswer.joined(answers.compactMap { $0?.rows(of: Tables.settings) }), unknown)
+    }
+
+    /// The same where all of them are needed.
+    func allSettings(of users: some Sequence<UserID>) async throws(DatabaseError) -> [UInt8] {
+        let (rows, unknown) = await settings(of: users)
+        guard unknown.isEmpty else { throw .otherShardIsAway }
+        return rows
     }
 
     /// The rows of users' lists that say how far they were told that they have read.
     func told(of keys: [HorizonKey]) async throws(DatabaseError) -> [UInt8] {
-        try await rows(of: Tables.told, byShard(keys, limit: SeenUsers.limit) { $0.user.slot }.map { part in
-            let users = Set(part.elements.map(\.user)), conversations = Set(part.elements.map(\.conversation))
-            return (part.slot, UserRowsQuery([Tables.told], of: Array(users), in: Array(conversations)))
-        })
+        let parts = byShard(keys, limit: SeenUsers.limit) { $0.user.slot }
+        let answers = try await gatherAll(parts.count) { [bus] place, completion in
+            let users = Set(parts[place].elements.map(\.user))
+            let conversations = Set(parts[place].elements.map(\.conversation))
+            let query = UserRowsQuery([Tables.told], of: Array(users), in: Array(conversations))
+            bus.request(
+                .userRows, in: parts[place].slot, deadline: Self.deadline, fields: { query.write(to: &$0) },
+                completion: completion)
+        } read: { (reader) throws(WireError) in try UserRowsAnswer(from: &reader) }
+        return UserRowsAnswer.joined(answers.map { $0.rows(of: Tables.told) })
     }
 
     private enum Tables {
@@ -56,23 +87,12 @@ final class OtherShards {
         static let told = "store.published_inbox"
     }
 
-    private func rows(
-        of table: String, _ parts: [(slot: Slot, query: UserRowsQuery)]
-    ) async throws(DatabaseError) -> [UInt8] {
-        let answers = try await gather(parts.count) { [bus] place, completion in
-            bus.request(
-                .userRows, in: parts[place].slot, deadline: Self.deadline,
-                fields: { parts[place].query.write(to: &$0) }, completion: completion)
-        } read: { (reader) throws(WireError) in try UserRowsAnswer(from: &reader) }
-        return UserRowsAnswer.joined(answers.map { $0.rows(of: table) })
-    }
-
     // MARK: When users were online
 
     /// The other members of a user's latest direct conversations, those with the latest activity first.
     func peers(of user: UserID, in conversations: [ConversationID]) async throws(DatabaseError) -> [UserID] {
         let parts = byShard(conversations, limit: PeersQuery.limit) { $0.slot }
-        let answers = try await gather(parts.count) { [bus] place, completion in
+        let answers = try await gatherAll(parts.count) { [bus] place, completion in
             let query = PeersQuery(of: user, in: parts[place].elements)
             bus.request(
                 ReceiptRequestKind.peers, in: parts[place].slot, deadline: Self.deadline,
@@ -84,7 +104,7 @@ final class OtherShards {
 
     func lastSeen(_ users: [UserID]) async throws(DatabaseError) -> [PresenceList.Departure] {
         let parts = byShard(users, limit: SeenUsers.limit) { $0.slot }
-        return try await gather(parts.count) { [bus] place, completion in
+        return try await gatherAll(parts.count) { [bus] place, completion in
             let query = SeenUsers(parts[place].elements)
             bus.request(
                 ReceiptRequestKind.seenPeers, in: parts[place].slot, deadline: Self.deadline,
@@ -112,11 +132,11 @@ final class OtherShards {
         }
     }
 
-    /// Sends all requests, and waits for all answers.
+    /// Sends all requests, and waits for all answers; nil of those without one.
     private func gather<Answer>(
         _ count: Int, _ send: (Int, @escaping @Reactor (RequestOutcome) -> Void) -> Void,
         read: (inout ByteReader) throws(WireError) -> Answer
-    ) async throws(DatabaseError) -> [Answer] {
+    ) async -> [Answer?] {
         guard count > 0 else { return [] }
         let gathering = Gathering(count)
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -128,12 +148,19 @@ final class OtherShards {
                 }
             }
         }
-        var answers: [Answer] = []
-        for outcome in gathering.outcomes {
-            guard case .response(let response)? = outcome, response.status == 200 else { throw .otherShardIsAway }
+        return gathering.outcomes.map { outcome in
+            guard case .response(let response)? = outcome, response.status == 200 else { return nil }
             var reader = ByteReader(response.payload.bytes)
-            do throws(WireError) { answers.append(try read(&reader)) } catch { throw .otherShardIsAway }
+            return try? read(&reader)
         }
+    }
+
+    private func gatherAll<Answer>(
+        _ count: Int, _ send: (Int, @escaping @Reactor (RequestOutcome) -> Void) -> Void,
+        read: (inout ByteReader) throws(WireError) -> Answer
+    ) async throws(DatabaseError) -> [Answer] {
+        let answers = await gather(count, send, read: read).compactMap { $0 }
+        guard answers.count == count else { throw .otherShardIsAway }
         return answers
     }
 }

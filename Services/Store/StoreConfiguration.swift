@@ -1,6 +1,7 @@
 import Models
 import Postgres
 import ServiceKit
+import Slots
 
 /// The settings that a store reads from its environment.
 struct StoreConfiguration: Sendable {

@@ -90,7 +90,7 @@ final class ReceiptImports {
         guard let others else { return submit(receipts, layout, request, borrowing: []) }
         Reactor.spawn { [self] in
             do throws(DatabaseError) {
-                let settings = try await others.settings(of: layout.users)
+                let settings = try await others.allSettings(of: layout.users)
                 guard connection.isUp else { throw .notConnected }
                 submit(receipts, layout, request, borrowing: [settings])
             } catch {

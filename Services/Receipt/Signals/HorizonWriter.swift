@@ -143,17 +143,16 @@ final class HorizonWriter {
 
     /// Asks for the settings of those who read: after the last of their signals has come, and anew each time that the batch is
     /// sent. What lies between the answer and the commit is bounded (`lock_timeout`).
+    ///
+    /// Whose settings are not known at the moment is neither shown as having read nor hidden: their signals are for later.
     private func borrow(of others: OtherShards, _ signals: [MergedSignal]) async {
-        do throws(DatabaseError) {
-            let readers = Set(signals.lazy.filter { $0.horizons.read > 0 }.map(\.key.user))
-            let settings = try await others.settings(of: readers)
-            guard connection.isUp else { throw .notConnected }
-            let owned = abandonLost(signals)
-            if !owned.isEmpty { return send(owned, borrowing: [settings]) }
-        } catch {
-            logFailure(error)
-            abandon(signals)
-        }
+        let readers = Set(signals.lazy.filter { $0.horizons.read > 0 }.map(\.key.user))
+        let (settings, unknown) = await others.settings(of: readers)
+        let isKnown: (MergedSignal) -> Bool = { $0.horizons.read == 0 || !unknown.contains($0.key.user) }
+        let owned = abandonLost(signals.filter(isKnown))
+        abandon(signals.filter { !isKnown($0) })
+        if connection.isUp, !owned.isEmpty { return send(owned, borrowing: [settings]) }
+        abandon(owned)
         inFlight -= 1
         kick()
     }

@@ -62,8 +62,10 @@ enum UntoldStatements {
         _ positions: [(HorizonKey, Int64)], _ rows: [UInt8], on connection: Connection
     ) async throws(DatabaseError) -> [(HorizonKey, Int64)] {
         let columns = told.columns
-        let found = try await connection.transaction { $0.execute(told, borrowing: [rows]) { _, _ in } }[0]
-        let told = Dictionary(
+        let found = try await connection.transaction { batch in
+            batch.execute(told, borrowing: [rows]) { _, _ in }
+        }[0]
+        let reached = Dictionary(
             found.map { row in
                 (
                     HorizonKey(conversation: row[columns.conversationId], user: row[columns.userId]),
@@ -71,7 +73,7 @@ enum UntoldStatements {
                 )
             }, uniquingKeysWith: max)
         // Who has no such row is told nothing.
-        return positions.filter { key, seq in told[key].map { seq > $0 } ?? false }
+        return positions.filter { key, seq in reached[key].map { seq > $0 } ?? false }
     }
 
     // MARK: Of one conversation
