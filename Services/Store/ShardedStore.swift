@@ -28,6 +28,12 @@ final class ShardedStore: ShardOwnersDelegate {
         shards = placement.shards.map { shard in
             StoreShard(shard, configuration, bus: bus, log: log) { [weak self] in self?.owners.giveUp($0) }
         }
+        for (index, shard) in shards.enumerated() {
+            shard.reads = ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
+                guard let shard = self?.shards[$0], shard.isServing else { return nil }
+                return shard.reads
+            }
+        }
         for shard in shards {
             shard.slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
         }
@@ -131,22 +137,20 @@ extension StoreRequestKind {
             var reader = ByteReader(fields)
             return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory,
-            .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
-            .votes,
-            .writtenMessages, .replay, .senderCounts, .forwardSource:
-            return true
-        // Of the user's.
-        case .settings, .blocks, .erasedUsers, .revocations:
+        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory:
             return true
         case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
             .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .sendForwarded, .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
-            .unreadTotal, .profiles, .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled,
-            .suspension, .reports,
-            .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
-            .privateReplay, .positions, .mayReadAttachment:
+            .sendForwarded:
             return false
+        // Queries are read wherever the rows are (`ShardReads`).
+        case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
+            .bans, .invitations, .invitation, .devices, .pinnedMessages, .joinRequests, .mentions, .scheduled, .votes,
+            .forwardSource, .writtenMessages, .suspension, .reports, .report, .acts, .exportedConversations, .exportHead,
+            .exportPage, .exportReceipts, .bootstrap, .replay, .privateReplay, .positions, .senderCounts, .erasedUsers,
+            .revocations, .mayReadAttachment, .statement, .userRows:
+            return true
         }
     }
 }
