@@ -17,6 +17,8 @@ import Wire
 final class ShardedStore {
     private let bus: Bus
     private let shards: ServedShards<StoreService>
+    /// Of each shard, what it reads of others, too.
+    private var reads: [ShardReads] = []
 
     init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
         self.bus = bus
@@ -29,6 +31,12 @@ final class ShardedStore {
                 configuration.shard = connections
                 return StoreService(configuration, bus: bus, log: log, shardSlots: slots)
             })
+        reads = shards.shards.enumerated().map { index, shard in
+            ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
+                guard let self, shards.shards[$0].isServing else { return nil }
+                return reads[$0]
+            }
+        }
     }
 
     var services: [StoreService] { shards.services }
@@ -55,7 +63,17 @@ final class ShardedStore {
         shards.forEachRequest(in: frame) { (shard, entry, request, bytes) throws(WireError) in
             let kind = try StoreRequestKind(of: entry, from: frame.sender)
             guard try kind.isServedByShard(entry.fields) else { return refuse(request) }
+            if kind == .userRows, frame.sender == .receipt { try requirePublished(entry.fields) }
             try shard.service.receive(entry, request, in: frame, bytes)
+        }
+    }
+
+    /// `receipt` is lent what is published to it, and no row of anything else.
+    private func requirePublished(_ fields: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = ByteReader(fields)
+        let tables = try UserRowsQuery(from: &reader).tables
+        guard tables.allSatisfy(UserRowsStatements.ofReceipt.contains) else {
+            throw .unknownValue(field: "tables", UInt64(tables.count))
         }
     }
 
@@ -77,22 +95,20 @@ extension StoreRequestKind {
             var reader = ByteReader(fields)
             return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory,
-            .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
-            .votes,
-            .writtenMessages, .replay, .senderCounts, .forwardSource:
-            return true
-        // Of the user's.
-        case .settings, .blocks, .erasedUsers, .revocations:
+        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory:
             return true
         case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
             .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .sendForwarded, .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
-            .unreadTotal, .profiles, .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled,
-            .suspension, .reports,
-            .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
-            .privateReplay, .positions, .mayReadAttachment:
+            .sendForwarded:
             return false
+        // Queries are read wherever the rows are (`ShardReads`).
+        case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
+            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
+            .bans, .invitations, .invitation, .devices, .pinnedMessages, .joinRequests, .mentions, .scheduled, .votes,
+            .forwardSource, .writtenMessages, .suspension, .reports, .report, .acts, .exportedConversations, .exportHead,
+            .exportPage, .exportReceipts, .bootstrap, .replay, .privateReplay, .positions, .senderCounts, .erasedUsers,
+            .revocations, .mayReadAttachment, .statement, .userRows:
+            return true
         }
     }
 }

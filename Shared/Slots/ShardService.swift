@@ -51,7 +51,7 @@ public final class ServedShard<Service: ShardService> {
     private let place: ShardPlace
     /// Of the slots while the shard is this process's. They are served as soon as they can be.
     private var epochs: [Slot: Int64] = [:]
-    private var isServing = false
+    public private(set) var isServing = false
     private var rest: TimerID?
 
     /// How long sessions live on without the shard: what is in flight ends meanwhile, and the shard may come back.
