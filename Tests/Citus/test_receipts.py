@@ -39,8 +39,8 @@ def test_the_times_of_receipts_are_told_to_the_sender(serving):
     assert signal(serving, "bob", conversation, readSeq=2) == 202
     path = f"/v1/conversations/{conversation}/messages/{message}/receipts"
     status, page = serving.request("alice", "GET", path)
-    assert status == 200 and [receipt["userId"] for receipt in page["receipts"]] == ["bob"], page
-    assert page["receipts"][0]["deliveredAt"] <= page["receipts"][0]["readAt"]
+    assert status == 200 and [receipt["userId"] for receipt in page["recipients"]] == ["bob"], page
+    assert page["recipients"][0]["deliveredAt"] <= page["recipients"][0]["readAt"]
     assert serving.request("bob", "GET", path)[0] == 403
 
 
