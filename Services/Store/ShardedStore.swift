@@ -20,25 +20,32 @@ final class ShardedStore: ShardOwnersDelegate {
     private var owners: ShardOwners!
     private var shards: [StoreShard] = []
 
-    init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
+    /// What is read of a distributed database at the start.
+    struct Database {
+        let placement: Placement
+        let borrowing: Borrowing
+    }
+
+    init(_ database: Database, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        let placement = database.placement
         self.bus = bus
         self.placement = placement
         owners = ShardOwners(
             placement, configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks, delegate: self)
         shards = placement.shards.map { shard in
-            StoreShard(shard, configuration, bus: bus, log: log) { [weak self] in self?.owners.giveUp($0) }
+            StoreShard(shard, configuration, database.borrowing, bus: bus, log: log) { [weak self] in self?.owners.giveUp($0) }
         }
         for shard in shards {
             shard.slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
         }
     }
 
-    /// Where the slots are; nil unless the database is distributed. Throws if they cannot be served there.
-    static func placement(of configuration: StoreConfiguration) throws -> Placement? {
+    /// Nil unless the database is distributed. Throws if it cannot be served.
+    static func database(of configuration: StoreConfiguration) throws -> Database? {
         let database = try BlockingConnection(url: configuration.databaseURL, applicationName: "parley-check")
         guard let placement = try Placement(of: database) else { return nil }
         try requireMovesWithoutWrites(placement, url: configuration.databaseURL)
-        return placement
+        return Database(placement: placement, borrowing: try Borrowing(placement, of: database))
     }
 
     /// Throws if a shard could be moved beside writes. Citus then copies it by logical replication, which has lost what was
@@ -126,42 +133,24 @@ extension StoreRequestKind {
     /// Whether all that a request of this kind reads and writes has the slot that it names. What does not may be in
     /// another shard, on another node: see decisions 0059 and 0060.
     fileprivate func isServedByShard(_ fields: UnsafeRawBufferPointer) throws(WireError) -> Bool {
+        // Commands borrow what has another slot (`Borrowing`).
+        if isCommand { return true }
         switch self {
-        case .write:
-            var reader = ByteReader(fields)
-            return try Write(from: &reader).isOfOneSlot
         // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory,
-            .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
+        case .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
             .votes,
             .writtenMessages, .replay, .senderCounts, .forwardSource:
             return true
         // Of the user's.
         case .settings, .blocks, .erasedUsers, .revocations:
             return true
-        case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
-            .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .sendForwarded, .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
+        case .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
             .unreadTotal, .profiles, .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled,
             .suspension, .reports,
             .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
             .privateReplay, .positions, .mayReadAttachment:
             return false
-        }
-    }
-}
-
-extension Write {
-    /// What a key is kept with, and what a user has for themselves, has the user's slot; so has what shows the conversation
-    /// to its writer in the response. (The erasure of a user has it, too, which these writes look for in vain. It is not
-    /// served, and its end leaves no member who could write.)
-    fileprivate var isOfOneSlot: Bool {
-        guard key == nil else { return false }
-        return switch action {
-        case .edit, .editSealed, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote,
-            .closePoll:
-            true
-        default: false
+        default: return true
         }
     }
 }
