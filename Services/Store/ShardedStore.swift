@@ -10,9 +10,8 @@ import Wire
 /// A store on a database on Citus: a service for each shard, and one receiver, which passes each request on to the shard
 /// of its slot.
 ///
-/// A service knows its own shard alone: by its sessions, a row of another one is not there. So a request is served only if
-/// all that it reads and writes has the slot that it names; any other kind is refused before anything is done
-/// (`isServedByShard`).
+/// A service knows its own shard alone: by its sessions, a row of another one is not there. What it needs of others it asks
+/// their owners for (`ShardReads`), or borrows (`Borrowing`).
 @Reactor
 final class ShardedStore {
     private let bus: Bus
@@ -20,8 +19,14 @@ final class ShardedStore {
     /// Of each shard, what it reads of others, too.
     private var reads: [ShardReads] = []
 
-    init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
-        self.bus = bus
+    /// What is read of a distributed database at the start.
+    struct Database {
+        let placement: Placement
+        let borrowing: Borrowing
+    }
+
+    init(_ database: Database, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        let placement = database.placement
         shards = ServedShards(
             placement, owner: configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks,
             onEndedSession: { log.warning("ended the session of a silent store", [LogField("pid", $0)]) },
@@ -29,14 +34,23 @@ final class ShardedStore {
             make: { connections, slots in
                 var configuration = configuration
                 configuration.shard = connections
+                configuration.borrowing = database.borrowing
                 return StoreService(configuration, bus: bus, log: log, shardSlots: slots)
             })
+        self.bus = bus
         reads = shards.shards.enumerated().map { index, shard in
             ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
                 guard let self, shards.shards[$0].isServing else { return nil }
                 return reads[$0]
             }
         }
+    }
+
+    /// Nil unless the database is distributed. Throws if it cannot be served.
+    static func database(of configuration: StoreConfiguration) throws -> Database? {
+        guard let placement = try Placement.toServe(ofDatabaseAt: configuration.databaseURL) else { return nil }
+        let database = try BlockingConnection(url: configuration.databaseURL, applicationName: "parley-check")
+        return Database(placement: placement, borrowing: try Borrowing(placement, of: database))
     }
 
     var services: [StoreService] { shards.services }
@@ -62,7 +76,6 @@ final class ShardedStore {
         guard case .command = frame.topic else { return }
         shards.forEachRequest(in: frame) { (shard, entry, request, bytes) throws(WireError) in
             let kind = try StoreRequestKind(of: entry, from: frame.sender)
-            guard try kind.isServedByShard(entry.fields) else { return refuse(request) }
             if kind == .userRows, frame.sender == .receipt { try requirePublished(entry.fields) }
             try shard.service.receive(entry, request, in: frame, bytes)
         }
@@ -74,56 +87,6 @@ final class ShardedStore {
         let tables = try UserRowsQuery(from: &reader).tables
         guard tables.allSatisfy(UserRowsStatements.ofReceipt.contains) else {
             throw .unknownValue(field: "tables", UInt64(tables.count))
-        }
-    }
-
-    private func refuse(_ request: RequestKey) {
-        bus.begin(request) { [bus] in bus.respond(to: request, .mayNeedAnotherShard) }
-    }
-}
-
-extension Problem {
-    static let mayNeedAnotherShard = Problem(.unavailable, "a database on Citus does not serve this yet")
-}
-
-extension StoreRequestKind {
-    /// Whether all that a request of this kind reads and writes has the slot that it names. What does not may be in
-    /// another shard, on another node: see decisions 0059 and 0060.
-    fileprivate func isServedByShard(_ fields: UnsafeRawBufferPointer) throws(WireError) -> Bool {
-        switch self {
-        case .write:
-            var reader = ByteReader(fields)
-            return try Write(from: &reader).isOfOneSlot
-        // Of the conversation's slot.
-        case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory:
-            return true
-        case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
-            .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .sendForwarded:
-            return false
-        // Queries are read wherever the rows are (`ShardReads`).
-        case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
-            .settings, .conversationSettings, .receipts, .search, .digest, .unreadTotal, .blocks, .profiles, .requests,
-            .bans, .invitations, .invitation, .devices, .pinnedMessages, .joinRequests, .mentions, .scheduled, .votes,
-            .forwardSource, .writtenMessages, .suspension, .reports, .report, .acts, .exportedConversations, .exportHead,
-            .exportPage, .exportReceipts, .bootstrap, .replay, .privateReplay, .positions, .senderCounts, .erasedUsers,
-            .revocations, .mayReadAttachment, .statement, .userRows:
-            return true
-        }
-    }
-}
-
-extension Write {
-    /// What a key is kept with, and what a user has for themselves, has the user's slot; so has what shows the conversation
-    /// to its writer in the response. (The erasure of a user has it, too, which these writes look for in vain. It is not
-    /// served, and its end leaves no member who could write.)
-    fileprivate var isOfOneSlot: Bool {
-        guard key == nil else { return false }
-        return switch action {
-        case .edit, .editSealed, .deleteForEveryone, .setTapback, .removeTapback, .pinMessage, .unpinMessage, .vote,
-            .closePoll:
-            true
-        default: false
         }
     }
 }

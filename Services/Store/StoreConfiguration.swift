@@ -15,6 +15,8 @@ struct StoreConfiguration: Sendable {
     let answersAttachments: Bool
     /// Of the service of a shard on Citus; nil: the tables are reached by the names that the statements have.
     var shard: ShardConnections?
+    /// With that, how its writes borrow the rows of users in other shards.
+    var borrowing: Borrowing?
     /// How many days messages stay. Nil: without an end.
     let retention: Int32?
     /// What begins sessions in the place of libpq, in a simulation.
@@ -43,6 +45,16 @@ struct StoreConfiguration: Sendable {
                 ("enable_mergejoin", "off"), ("synchronous_commit", "on"),
             ],
             statements: Writer.statements)
+    }
+
+    /// On Citus, of the sessions that borrow the rows of users.
+    var borrower: ConnectionConfiguration {
+        var configuration = writer
+        configuration.applicationName = "parley-store-borrower"
+        configuration.shard = (shard?.names).map(Borrowing.names)
+        configuration.preparation = borrowing?.preparation
+        configuration.statements += Borrowing.statements
+        return configuration
     }
 
     /// Like the writer's, but commits do not wait for the disk: the index can be rebuilt.

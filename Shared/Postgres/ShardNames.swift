@@ -36,6 +36,19 @@ public struct ShardNames: Equatable, Sendable {
         }
     }
 
+    /// The same for a session that has the rows of these tables in temporary ones of their names.
+    public func borrowing(_ tables: [String]) -> ShardNames {
+        var names = self
+        for table in tables {
+            let name = Self.withoutSchema(table)
+            names.names[table] = Name(shard: "pg_temp.\(name)", table: name)
+        }
+        return names
+    }
+
+    /// The name of the shard of a table, with its schema.
+    public func shard(of table: String) -> String? { names[table]?.shard }
+
     private static func withoutSchema(_ name: String) -> String {
         String(name[name.index(after: name.firstIndex(of: ".") ?? name.startIndex)...])
     }
