@@ -126,6 +126,21 @@ class Serving:
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())
 
+    def administer(self, method: str, path: str, lines: str | None = None) -> tuple[int, Any]:
+        """As an administrator. Of several lines the answer is a list."""
+        request = urllib.request.Request(
+            self.address("ingest") + path,
+            method=method,
+            data=None if lines is None else lines.encode(),
+            headers={"Authorization": f"Bearer {token('backend', adm=True)}", "Content-Type": "application/x-ndjson"},
+        )
+        try:
+            with _open(request, timeout=60) as answer:
+                found = answer.read().decode().splitlines()
+                return answer.status, [json.loads(line) for line in found] if lines else None
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
     def send(self, user: str, conversation: str, text: str, id: str | None = None) -> tuple[int, Any]:
         body = {"id": id or str(uuid.uuid4()), "text": text}
         return self.request(user, "POST", f"/v1/conversations/{conversation}/messages", body)

@@ -1,16 +1,21 @@
 """Receipts on a cluster: signals in all shards, what they show, and what becomes of them when services end and shards move."""
 
+import asyncio
+import json
 import threading
 import time
 import uuid
 
+import aiohttp
 import pytest
+from client import token
 from serving import Serving, move, shard_of_slots, shards, slot_of, user_in
 
 
 @pytest.fixture(scope="module")
 def serving(cluster):
-    serving = Serving(cluster, receipt=2)
+    serving = Serving(cluster, receipt=2, fanout=1)
+    serving.wait(lambda: cluster.system.is_ready("fanout", 0))
     yield serving
     serving.stop()
 
@@ -39,8 +44,8 @@ def test_the_times_of_receipts_are_told_to_the_sender(serving):
     assert signal(serving, "bob", conversation, readSeq=2) == 202
     path = f"/v1/conversations/{conversation}/messages/{message}/receipts"
     status, page = serving.request("alice", "GET", path)
-    assert status == 200 and [receipt["userId"] for receipt in page["recipients"]] == ["bob"], page
-    assert page["recipients"][0]["deliveredAt"] <= page["recipients"][0]["readAt"]
+    assert status == 200 and [receipt["userId"] for receipt in page["read"]] == ["bob"], page
+    assert page["delivered"] == page["read"], "it came with the reading"
     assert serving.request("bob", "GET", path)[0] == 403
 
 
@@ -113,6 +118,185 @@ def test_a_reading_is_refused_for_now_where_nobody_says_whether_it_is_shown(serv
         serving.wait_until_owned()
     signal_until_taken(serving, reader, conversation, readSeq=2)
     assert counts(serving, conversation, message) == (1, 1)
+
+
+def test_who_turns_read_receipts_off_is_not_shown_from_the_answer_on(serving):
+    """By the call that clients make. Its answer comes after the commit; what is read then finds it."""
+    conversation, message, reader = pair(serving, "another node")
+    assert serving.request(reader, "PUT", "/v1/settings", {"readReceipts": False})[0] == 200
+    assert signal(serving, reader, conversation, readSeq=2) == 202
+    assert counts(serving, conversation, message) == (1, 0)
+    assert serving.request(reader, "PUT", "/v1/settings", {"readReceipts": True})[0] == 200
+    serving.send("alice", conversation, "and this?")
+    assert signal(serving, reader, conversation, readSeq=3) == 202
+    assert counts(serving, conversation, message) == (1, 1)
+
+
+def made(serving, slots, creator: str, *members: str, kind: str = "group") -> str:
+    """A conversation that its members have in their lists."""
+    id = str(uuid.UUID(int=uuid.uuid4().int & ~0xFF | slots[0], version=4))
+    body = {"id": id, "kind": kind, "members": list(members)}
+    deadline = time.monotonic() + 60
+    while (answer := serving.request(creator, "POST", "/v1/conversations", body))[0] not in (200, 201):
+        assert answer[0] == 503 and time.monotonic() < deadline, answer
+        time.sleep(0.05)
+    return answer[1]["id"]
+
+
+def test_the_devices_of_who_has_read_are_told_wherever_these_are(serving):
+    slot = [*shards(serving.cluster)][4]
+    readers = [user_in({other}, "reader") for other in shards(serving.cluster)]
+    conversation = made(serving, [slot], "alice", *readers)
+    seq = serving.send("alice", conversation, "to all of you")[1]["seq"]
+    for reader in readers:
+        assert signal(serving, reader, conversation, readSeq=seq) == 202
+    serving.wait(lambda: set(told(serving, conversation).values()) == {seq})
+    assert told(serving, conversation).keys() == {*readers}
+
+
+def test_what_was_not_told_when_a_service_ended_is_found_by_the_next_one(serving):
+    """With what was told, which is in the shards of the users, so that nobody is told again."""
+    slot = [*shards(serving.cluster)][4]
+    readers = [user_in({other}, "reader") for other in shards(serving.cluster)]
+    conversation = made(serving, [slot], "alice", *readers)
+    seq = serving.send("alice", conversation, "to all of you")[1]["seq"]
+    for reader in readers:
+        assert signal(serving, reader, conversation, readSeq=seq) == 202
+    serving.wait(lambda: set(told(serving, conversation).values()) == {seq})
+    left_out = {user for user in readers[::3]}
+    for number in (0, 1):
+        serving.kill("receipt", number)
+    # As if the service had ended before: the note is there, which stays for a minute.
+    names = ", ".join(f"'{user}'" for user in left_out)
+    serving.cluster.sql(f"UPDATE store.inbox SET told_read_seq = 0 WHERE user_id IN ({names})")
+    serving.cluster.sql(f"UPDATE store.inbox SET draft_text = 'a secret' WHERE conversation_id = '{conversation}'")
+    streams = useqs(serving, readers)
+    for number in (0, 1):
+        serving.start("receipt", number)
+    serving.wait_until_owned()
+    serving.wait(lambda: set(told(serving, conversation).values()) == {seq})
+    found = sum(serving.metric(number, "parley_receipt_reads_searched_total", "receipt") for number in (0, 1))
+    assert found == len(left_out)
+    later = useqs(serving, readers)
+    assert {user for user in readers if later[user] > streams[user]} == left_out
+
+
+def told(serving, conversation: str) -> dict[str, int]:
+    rows = serving.cluster.sql(f"""
+        SELECT user_id, told_read_seq FROM store.inbox WHERE conversation_id = '{conversation}' AND user_id <> 'alice'
+    """)
+    return {user: int(seq) for user, seq in rows}
+
+
+def useqs(serving, users: list[str]) -> dict[str, int]:
+    names = ", ".join(f"'{user}'" for user in users)
+    rows = serving.cluster.sql(f"SELECT user_id, last_useq FROM store.user_streams WHERE user_id IN ({names})")
+    return {user: int(useq) for user, useq in rows}
+
+
+def test_who_connects_learns_when_peers_of_all_shards_were_online(serving):
+    user = user_in({slot_of("alice")}, "watcher")
+    peers = [user_in({slot}, "peer") for slot in shards(serving.cluster)]
+    for number, peer in enumerate(peers):
+        made(serving, [17 * number % 256], user, peer, kind="direct")
+        serving.cluster.sql(f"""
+            INSERT INTO receipt.last_seen (user_slot, user_id, seen_at)
+            VALUES ({slot_of(peer)}, '{peer}', timestamptz '2026-01-01 12:00+00' + {number} * interval '1 min')
+        """)
+    hidden = peers.pop(5)
+    assert serving.request(hidden, "PUT", "/v1/settings", {"presence": False})[0] == 200
+    seen = asyncio.run(last_seen(serving, user, len(peers)))
+    number = {peer: place if place < 5 else place + 1 for place, peer in enumerate(peers)}
+    assert seen == {peer: f"2026-01-01T12:{number[peer]:02}:00.000Z" for peer in peers}
+    # Who hides sees nobody either.
+    assert serving.request(user, "PUT", "/v1/settings", {"presence": False})[0] == 200
+    assert asyncio.run(last_seen(serving, user, 1, within=2)) == {}
+
+
+async def last_seen(serving, user: str, count: int, within: float = 30) -> dict[str, str]:
+    """What a new session is told of when others were online, until it is of so many."""
+    url = serving.address("fanout").replace("http", "ws") + "/v1/socket"
+    seen: dict[str, str] = {}
+    async with aiohttp.ClientSession() as http, http.ws_connect(url, protocols=["parley.v1"]) as socket:
+        await socket.send_str(json.dumps({"type": "hello", "token": token(user)}))
+        try:
+            async with asyncio.timeout(within):
+                while len(seen) < count:
+                    frame = json.loads((await socket.receive()).data)
+                    if frame["type"] == "presence" and "lastSeen" in frame:
+                        seen[frame["userId"]] = frame["lastSeen"]
+        except TimeoutError:
+            pass
+    return seen
+
+
+def test_a_session_is_told_of_readings_and_that_its_user_was_online(serving):
+    sender, reader = user_in(range(128), "sender"), user_in(range(128, 256), "reader")
+    conversation = made(serving, [[*shards(serving.cluster)][2]], sender, reader)
+    seq = serving.send(sender, conversation, "hello")[1]["seq"]
+
+    async def watch() -> dict:
+        url = serving.address("fanout").replace("http", "ws") + "/v1/socket"
+        async with aiohttp.ClientSession() as http, http.ws_connect(url, protocols=["parley.v1"]) as socket:
+            await socket.send_str(json.dumps({"type": "hello", "token": token(sender)}))
+            assert json.loads((await socket.receive(timeout=20)).data)["type"] == "welcome"
+            assert await asyncio.to_thread(signal, serving, reader, conversation, readSeq=seq) == 202
+            async with asyncio.timeout(30):
+                while (frame := json.loads((await socket.receive()).data))["type"] != "status":
+                    pass
+        return frame
+
+    frame = asyncio.run(watch())
+    assert (frame["conversationId"], frame["read"]) == (conversation, {reader: seq})
+    kept = f"SELECT count(*) FROM receipt.last_seen WHERE user_id = '{sender}' AND user_slot = {slot_of(sender)}"
+    serving.wait(lambda: serving.cluster.sql(kept) == [["1"]])
+
+
+def test_an_erased_user_leaves_no_receipts_and_was_never_online(serving):
+    places = shards(serving.cluster)
+    user = user_in({slot for slot in places if places[slot] != places[0]}, "erased")
+    for slot in [*places][:3]:
+        conversation = made(serving, [slot], "alice", user)
+        seq = serving.send("alice", conversation, "hello")[1]["seq"]
+        assert signal(serving, user, conversation, readSeq=seq) == 202
+    serving.cluster.sql(f"""
+        INSERT INTO receipt.last_seen (user_slot, user_id, seen_at) VALUES ({slot_of(user)}, '{user}', now())
+    """)
+    kept = " + ".join(
+        f"(SELECT count(*) FROM receipt.{table} WHERE user_id = '{user}')"
+        for table in ("horizons", "receipt_runs", "last_seen")
+    )
+    assert int(serving.cluster.sql(f"SELECT {kept}")[0][0]) == 7
+    serving.wait(lambda: serving.administer("DELETE", f"/v1/users/{user}")[0] == 200)
+    assert serving.cluster.sql(f"SELECT {kept}") == [["0"]]
+
+
+def test_receipts_are_imported_with_their_times_and_shown_by_the_settings_of_their_users(serving):
+    places = shards(serving.cluster)
+    readers = [user_in({slot}, "reader") for slot in [*places][:6]]
+    hidden = readers[2]
+    assert serving.request(hidden, "PUT", "/v1/settings", {"readReceipts": False})[0] == 200
+    id, message = (str(uuid.UUID(int=uuid.uuid4().int & ~0xFF | 0x21, version=4)) for _ in range(2))
+    receipt = {"type": "receipt", "conversationId": id, "throughMessageId": message, "kind": "read"}
+    records = [
+        {"type": "conversation", "id": id, "kind": "group", "members": ["alice", *readers]}
+        | {"createdAt": "2020-03-07T00:00:00.000Z"},
+        {"type": "message", "conversationId": id, "id": message, "senderId": "alice", "text": "long ago"}
+        | {"createdAt": "2020-03-07T00:01:00.000Z"},
+        *(
+            receipt | {"userId": reader, "at": f"2020-03-07T00:02:{number:02}.000Z"}
+            for number, reader in enumerate(readers)
+        ),
+        {"type": "end", "conversationId": id},
+    ]
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    status, results = serving.administer("POST", "/v1/import", lines)
+    assert status == 200 and [result["status"] for result in results] == [200] * len(records), results
+    status, page = serving.request("alice", "GET", f"/v1/conversations/{id}/messages/{message}/receipts")
+    assert status == 200 and page["deliveredCount"] == 6, page
+    assert {receipt["userId"]: receipt["at"] for receipt in page["read"]} == {
+        reader: f"2020-03-07T00:02:{number:02}.000Z" for number, reader in enumerate(readers) if reader != hidden
+    }
 
 
 def test_no_signal_is_lost_when_a_service_ends(serving):
