@@ -35,6 +35,12 @@ final class ShardedStore: ShardOwnersDelegate {
         shards = placement.shards.map { shard in
             StoreShard(shard, configuration, database.borrowing, bus: bus, log: log) { [weak self] in self?.owners.giveUp($0) }
         }
+        for (index, shard) in shards.enumerated() {
+            shard.reads = ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
+                guard let shard = self?.shards[$0], shard.isServing else { return nil }
+                return shard.reads
+            }
+        }
         for shard in shards {
             shard.slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
         }
@@ -104,14 +110,8 @@ final class ShardedStore: ShardOwnersDelegate {
         let entry = try? RequestEntry(bytes)
         let shard = shards[entry.map { placement.index(of: $0.slot) } ?? 0]
         shard.slots.takeRequest(bytes, of: frame) { (entry, request, bytes) throws(WireError) in
-            let kind = try StoreRequestKind(of: entry, from: frame.sender)
-            guard try kind.isServedByShard(entry.fields) else { return refuse(request) }
             try shard.service.receive(entry, request, in: frame, bytes)
         }
-    }
-
-    private func refuse(_ request: RequestKey) {
-        bus.begin(request) { [bus] in bus.respond(to: request, .mayNeedAnotherShard) }
     }
 
     // MARK: ShardOwnersDelegate
@@ -123,34 +123,4 @@ final class ShardedStore: ShardOwnersDelegate {
     func lost(_ slot: Slot) { shards[placement.index(of: slot)].lost(slot) }
 
     func ended(session: Int32) { shards[0].slots.ended(session: session) }
-}
-
-extension Problem {
-    static let mayNeedAnotherShard = Problem(.unavailable, "a database on Citus does not serve this yet")
-}
-
-extension StoreRequestKind {
-    /// Whether all that a request of this kind reads and writes has the slot that it names. What does not may be in
-    /// another shard, on another node: see decisions 0059 and 0060.
-    fileprivate func isServedByShard(_ fields: UnsafeRawBufferPointer) throws(WireError) -> Bool {
-        // Commands borrow what has another slot (`Borrowing`).
-        if isCommand { return true }
-        switch self {
-        // Of the conversation's slot.
-        case .members, .history, .message, .changes, .revisions, .tapbacks, .receipts, .pinnedMessages, .mentions,
-            .votes,
-            .writtenMessages, .replay, .senderCounts, .forwardSource:
-            return true
-        // Of the user's.
-        case .settings, .blocks, .erasedUsers, .revocations:
-            return true
-        case .listConversations, .conversation, .sync, .conversationSettings, .search, .digest,
-            .unreadTotal, .profiles, .requests, .bans, .invitations, .invitation, .devices, .joinRequests, .scheduled,
-            .suspension, .reports,
-            .report, .acts, .exportedConversations, .exportHead, .exportPage, .exportReceipts, .bootstrap,
-            .privateReplay, .positions, .mayReadAttachment:
-            return false
-        default: return true
-        }
-    }
 }

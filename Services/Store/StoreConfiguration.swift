@@ -83,7 +83,8 @@ struct StoreConfiguration: Sendable {
                 ("default_transaction_read_only", "on"), ("default_transaction_isolation", "repeatable read"),
                 ("max_parallel_workers_per_gather", "0"), ("statement_timeout", "5s"),
             ] + readingOfShard,
-            statements: Queries.statements)
+            statements: Queries.statements
+                + (shard == nil ? [] : UserRowsStatements.all + ShardReads.statements), users: .parameters)
     }
 
     /// A query that waits for the end of a shard's move would then read what was there before it (`ShardGuard`).
@@ -96,12 +97,13 @@ struct StoreConfiguration: Sendable {
     }
 
     private func connection(
-        _ name: String, settings: [(name: String, value: String)], statements: [Statement]
+        _ name: String, settings: [(name: String, value: String)], statements: [Statement], users: UserRows = .ofShard
     ) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(
             url: databaseURL, applicationName: name, settings: settings, statements: statements + guards,
             sessionSource: sessionSource)
         configuration.shard = shard?.names
+        configuration.users = users
         configuration.node = shard?.node
         return configuration
     }

@@ -15,7 +15,9 @@ final class StoreShard {
     private let place: ShardPlace
     /// Of the slots while the shard is this store's. They are served as soon as they can be.
     private var epochs: [Slot: Int64] = [:]
-    private var isServing = false
+    private(set) var isServing = false
+    /// What it reads of other shards, too.
+    var reads: ShardReads?
     private var rest: TimerID?
 
     /// How long sessions live on without the shard: what is in flight ends meanwhile, and the shard may come back.

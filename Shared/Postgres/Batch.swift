@@ -12,6 +12,27 @@ public struct Batch: ~Copyable {
         statementCount += 1
     }
 
+    /// Executes a statement with what it borrows of users: see `UserRows.parameters`.
+    ///
+    /// - Parameter borrowed: a text for each of the tables that it borrows of, in their order.
+    public mutating func execute(
+        _ statement: Statement, borrowing borrowed: [[UInt8]], _ build: (inout Parameters) -> Void
+    ) {
+        execute(statement) { parameters in
+            build(&parameters)
+            for text in borrowed { parameters.add(bytes: text, of: .text) }
+        }
+    }
+
+    /// Executes a statement apart from the one who has built it.
+    public mutating func execute(_ execution: Execution, borrowing borrowed: [[UInt8]] = []) {
+        execute(execution.statement, borrowing: borrowed) { parameters in
+            for (type, value) in zip(execution.statement.parameters, execution.values) {
+                if let value { parameters.add(bytes: value, of: type) } else { parameters.addNull(type) }
+            }
+        }
+    }
+
     /// Parses and executes `sql`, for statements that run too seldom to be prepared.
     public mutating func execute(sql: String, _ build: (inout Parameters) -> Void = { _ in }) {
         session.execute(sql: sql, build)

@@ -104,7 +104,7 @@ public final class Connection: DescriptorHandler {
         Reactor.spawn { [weak self] in
             let session = await Task.detached {
                 Session(
-                    configuration.keywords(forAttempt: number), shard: configuration.shard,
+                    configuration.keywords(forAttempt: number), shard: configuration.shard, configuration.users,
                     statements: configuration.statements)
             }.value
             self?.resolved(session)

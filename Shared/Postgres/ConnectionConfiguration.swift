@@ -11,6 +11,8 @@ public struct ConnectionConfiguration: Sendable {
     public var preparation: String?
     /// The shard whose tables the statements are for. Nil, as everywhere but on Citus: those that they name.
     public var shard: ShardNames?
+    /// Where statements of a shard find rows of users that they have to borrow.
+    public var users = UserRows.ofShard
     /// The node of a distributed database to connect to, asked at each attempt. Nil: the hosts of the URL.
     public var node: (@Sendable () -> NodeAddress)?
     /// What begins a session in the place of libpq. Nil, as in every service: libpq does.

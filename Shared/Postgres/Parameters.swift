@@ -107,6 +107,14 @@ public struct Parameters: ~Copyable {
         if let value { add(value) } else { addNull(Value.postgresType) }
     }
 
+    /// Adds a value that is in its binary form already.
+    public mutating func add(bytes: [UInt8], of type: PostgresType) {
+        closeArray()
+        let start = buffer.count
+        buffer.append(bytes)
+        fields.append(Field(type: type, start: start, length: CInt(bytes.count)))
+    }
+
     public mutating func addNull(_ type: PostgresType) {
         closeArray()
         fields.append(null(type))

@@ -18,6 +18,13 @@ public struct PostgresType: Hashable, Sendable {
         return PostgresType(oid: oid)
     }
 
+    /// Of an array: the type of its elements.
+    public var element: PostgresType? {
+        Self.arrayOIDs.first { $0.value == oid }.map { PostgresType(oid: $0.key) }
+    }
+
+    public var isArray: Bool { element != nil }
+
     fileprivate static let byName: [String: PostgresType] = [
         "boolean": .bool, "bigint": .int8, "smallint": .int2, "integer": .int4, "text": .text,
         "timestamptz": .timestamptz, "uuid": .uuid, "void": .void,

@@ -69,6 +69,17 @@ extension Batch {
         }
     }
 
+    /// The same with what the statement borrows of users: see `UserRows.parameters`.
+    public mutating func execute<Input, Columns>(
+        _ prepared: PreparedStatement<Input, Columns>, borrowing borrowed: [[UInt8]],
+        _ build: (inout Parameters, Input) -> Void
+    ) {
+        execute(prepared.untyped, borrowing: borrowed) { parameters in
+            parameters.reserve(prepared.untyped.parameters.count)
+            build(&parameters, prepared.input)
+        }
+    }
+
     public mutating func execute<Columns>(_ prepared: PreparedStatement<NoFields, Columns>) {
         execute(prepared.untyped)
     }

@@ -8,7 +8,7 @@ final class Session: ServerSession, @unchecked Sendable {
 
     /// The shard that all statements are for, and the prepared ones as they are for it, by name.
     private let shard: ShardNames?
-    private let texts: [String: String]
+    private let ofShard: [String: Statement]
 
     /// Set by the notice receiver, for the batch whose results are being read.
     private var commitWaitWasCancelled = false
@@ -22,12 +22,15 @@ final class Session: ServerSession, @unchecked Sendable {
 
     /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved, and writes the
     /// statements of a shard.
-    init(_ keywords: [(String, String)], shard: ShardNames? = nil, statements: [Statement] = []) {
+    init(
+        _ keywords: [(String, String)], shard: ShardNames? = nil, _ users: UserRows = .ofShard,
+        statements: [Statement] = []
+    ) {
         self.shard = shard
-        texts =
+        ofShard =
             shard.map { shard in
                 Dictionary(
-                    statements.map { ($0.name, shard.applied(to: $0.sql)) }, uniquingKeysWith: { first, _ in first })
+                    statements.map { ($0.name, shard.applied(to: $0, users)) }, uniquingKeysWith: { first, _ in first })
             } ?? [:]
         let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         let expandsURL: CInt = 1
@@ -68,14 +71,16 @@ final class Session: ServerSession, @unchecked Sendable {
     // memory is exhausted, and both end the session.
 
     func prepare(_ statement: Statement) {
+        let statement = ofShard[statement.name] ?? statement
         let types = statement.parameters.map(\.oid)
-        let sql = texts[statement.name] ?? statement.sql
-        attempt { PQsendPrepare(handle, statement.name, sql, CInt(types.count), types) }
+        attempt { PQsendPrepare(handle, statement.name, statement.sql, CInt(types.count), types) }
     }
 
     func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
         encode(build)
-        assert(parameters.types == statement.parameters, "\(statement.name) gets the parameters it declares")
+        assert(
+            parameters.types == (ofShard[statement.name] ?? statement).parameters,
+            "\(statement.name) gets the parameters it declares")
         attempt {
             parameters.withArguments { arguments in
                 PQsendQueryPrepared(

@@ -7,7 +7,7 @@ public struct Statement: Sendable {
     }
 
     public let name: String
-    public let parameters: [PostgresType]
+    public internal(set) var parameters: [PostgresType]
     public internal(set) var sql: String
     /// The name of the file that it comes from, without `.sql`.
     public let file: String?

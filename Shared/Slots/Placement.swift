@@ -47,8 +47,11 @@ public struct Placement: Equatable, Sendable {
     }
 
     private init(shards: Rows, names: Rows) throws {
-        var tables: [Int64?: [String: String]] = [:]
-        for row in names { tables[row[0] as Int64?, default: [:]][row[1]] = row[2] as String }
+        var tables: [Int64?: [String: String]] = [:], users: Set<String> = []
+        for row in names {
+            tables[row[0] as Int64?, default: [:]][row[1]] = row[2] as String
+            if row[3] as String? == "user_slot" { users.insert(row[1]) }
+        }
         let everywhere = tables[nil] ?? [:]
         try self.init(
             shards.map { row in
@@ -57,6 +60,7 @@ public struct Placement: Equatable, Sendable {
                     node: NodeAddress(host: row[1], port: row[2]),
                     names: ShardNames(
                         tables: everywhere.merging(tables[row[0] as Int64] ?? [:]) { _, own in own },
+                        users: users, everywhere: Set(everywhere.keys),
                         views: Publications.store + Publications.receipt))
             })
     }
@@ -72,9 +76,10 @@ public struct Placement: Equatable, Sendable {
         """
 
     /// The names of all tables and of their shards, each with the shard of `placement.slots` that it is placed with; NULL:
-    /// every node has it.
+    /// every node has it. The last is the column by which the table is distributed.
     private static let nameQuery = """
-        SELECT own.shardid, format('%I.%I', relnamespace::regnamespace, relname), shard_name(c.oid, s.shardid)
+        SELECT own.shardid, format('%I.%I', relnamespace::regnamespace, relname), shard_name(c.oid, s.shardid),
+            CASE WHEN p.partmethod = 'h' THEN column_to_column_name(p.logicalrelid, p.partkey) END
         FROM pg_dist_partition p
         JOIN pg_class c ON c.oid = p.logicalrelid
         JOIN pg_dist_shard s ON s.logicalrelid = p.logicalrelid

@@ -69,6 +69,8 @@ extension StoreRequestKind: RequestKind {
         case .bootstrap, .replay, .privateReplay, .positions, .senderCounts: [.fanout]
         case .erasedUsers, .revocations: [.fanout, .ingest, .media]
         case .mayReadAttachment: [.media]
+        case .statement: [.store]
+        case .userRows: [.store, .receipt]
         }
     }
 

@@ -88,6 +88,10 @@ public enum StoreRequestKind: UInt8, CaseIterable, Sendable {
     // Queries of media.
     case mayReadAttachment = 150
 
+    // Queries of stores and receipt services about what is in other shards.
+    case statement = 160
+    case userRows = 161
+
     /// Whether the request writes.
     public var isCommand: Bool { rawValue < 64 }
 }

@@ -17,8 +17,28 @@ extension TestDatabase {
             let name = table.split(separator: ".")[1]
             try connection.execute("ALTER TABLE \(table) RENAME TO \(name)\(Self.shardSuffix)")
         }
+        let keys = try connection.query(
+            """
+            SELECT format('%I.%I', relnamespace::regnamespace, relname), array_agg(attname::text)
+            FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+            WHERE relkind = 'r' AND relname LIKE '%\(Self.shardSuffix)' GROUP BY c.oid
+            """
+        ).map { (table: String(($0[0] as String).dropLast(Self.shardSuffix.count)), columns: Set($0.array(1) as [String])) }
         return ShardNames(
-            tables: Dictionary(uniqueKeysWithValues: tables.map { ($0, $0 + Self.shardSuffix) }), views: views)
+            tables: Dictionary(uniqueKeysWithValues: tables.map { ($0, $0 + Self.shardSuffix) }),
+            users: Set(keys.lazy.filter { $0.columns.contains("user_slot") }.map(\.table)),
+            everywhere: Set(keys.lazy.filter { $0.columns.isDisjoint(with: ["slot", "user_slot"]) }.map(\.table)),
+            views: views)
+    }
+
+    /// Gives a database whose tables have become a shard's the tables of these names again, without rows, as every node of Citus
+    /// has them.
+    package func createShells(of tables: some Sequence<String>) throws {
+        let connection = try connect()
+        for table in tables {
+            try connection.execute("CREATE TABLE \(table) (LIKE \(table)\(Self.shardSuffix))")
+        }
     }
 
     private static let shardSuffix = "_102008"

@@ -60,6 +60,59 @@ import Testing
         #expect(Self.names.applied(to: statement) == statement)
     }
 
+    // MARK: Rows of users
+
+    private static let withUsers = ShardNames(
+        tables: [
+            "store.messages": "store.messages_102094", "store.inbox": "store.inbox_102010",
+            "store.blocks": "store.blocks_102011", "store.deployment": "store.deployment_102001",
+        ], users: ["store.inbox", "store.blocks"], everywhere: ["store.deployment"],
+        views: [PublishedView("store", "inbox", ["user_id", "slot"])])
+
+    private func applied(_ sql: String, _ users: UserRows = .parameters) -> Statement {
+        Self.withUsers.applied(to: Statement("s", parameters: [.text], sql), users)
+    }
+
+    @Test("a statement of both sides finds the rows of users in parameters behind its own, one for each table")
+    func parameters() {
+        let applied = applied(
+            "SELECT FROM store.messages m JOIN store.inbox i ON true, store.blocks WHERE i.slot = (SELECT 1 FROM store.inbox)")
+        #expect(
+            applied.sql == """
+                SELECT FROM store.messages_102094 m JOIN unnest($3::store.inbox[]) i ON true, \
+                unnest($2::store.blocks[]) AS blocks WHERE i.slot = (SELECT 1 FROM unnest($3::store.inbox[]) AS inbox)
+                """)
+        #expect(applied.parameters == [.text, .text, .text])
+    }
+
+    @Test("a published view of users is of the same rows")
+    func parametersOfViews() {
+        #expect(
+            applied("SELECT FROM store.messages m, store.published_inbox i").sql == """
+                SELECT FROM store.messages_102094 m, (SELECT user_id, slot FROM unnest($2::store.inbox[]) AS inbox) i
+                """)
+    }
+
+    @Test(
+        "a statement of one side borrows nothing",
+        arguments: [
+            "SELECT FROM store.inbox i", "SELECT FROM store.messages m, store.deployment d",
+            "SELECT FROM store.published_inbox i, store.blocks b, store.deployment d", "SELECT FROM store.deployment d",
+        ])
+    func oneSide(sql: String) {
+        let statement = Statement("s", parameters: [.text], sql)
+        #expect(Self.withUsers.borrowedTables(of: statement) == [])
+        #expect(applied(sql).sql == Self.withUsers.applied(to: sql))
+        #expect(applied(sql).parameters == [.text])
+    }
+
+    @Test("what a statement borrows is listed in the order of its parameters")
+    func borrowedTables() {
+        let statement = Statement("s", "SELECT FROM store.messages m, store.published_inbox i, store.blocks b")
+        #expect(Self.withUsers.borrowedTables(of: statement) == ["store.blocks", "store.inbox"])
+        #expect(applied(statement.sql, .ofShard).sql == Self.withUsers.applied(to: statement.sql))
+    }
+
     @Test("a statement of a shard stays as it is")
     func renamedAgain() {
         let once = Self.names.applied(to: "SELECT FROM store.messages m, store.slots")

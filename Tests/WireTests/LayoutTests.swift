@@ -303,6 +303,32 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     ),
     (WrittenMessages.Answer(isInConversation: true, areWritten: [false, true]), "010001"),
     (
+        UserRowsQuery(["a.b"], of: [bob], in: [conversation], rowsOfUser: 256),
+        "01" + "03612e62" + "0001" + "03626f62" + "00000001" + "018900000000700080000000000000c5" + "0100"
+    ),
+    (
+        UserRowsAnswer([
+            "a.b": [
+                .init(slot: Slot(0xC5), rowCount: 2, text: Array("{1,2}".utf8)),
+                .init(slot: nil, rowCount: 0, text: Array("{}".utf8)),
+            ]
+        ]),
+        "01" + "03612e62" + "0002" + "00c5" + "00000002" + "00000005" + "7b312c327d" + "ffff" + "00000000" + "00000002"
+            + "7b7d"
+    ),
+    (
+        StatementQuery(
+            [.init("a", values: [[7], nil], borrowed: [0])], for: .user(bob), texts: [Array("{}".utf8)], isHeavy: true),
+        "01" + "03626f62" + "0100" + "0001" + "00000002" + "7b7d" + "0001" + "0161" + "02" + "00000001" + "07" + "ffffffff"
+            + "01" + "0000"
+    ),
+    (
+        StatementQuery([], for: .conversation(conversation), isSearch: true),
+        "02" + "018900000000700080000000000000c5" + "0001" + "0000" + "0000"
+    ),
+    (StatementAnswer(errorCode: "57014"), "053537303134"),
+    (StatementAnswer(rows: [1, 2]), "00" + "0102"),
+    (
         AttachMedia(conversation, by: bob, [MessageMedia(message, [media]), MessageMedia(message, [])]),
         "018900000000700080000000000000c5" + "03626f62" + "0002" + "0189000000007000800000000000aaaa" + "01"
             + "0189000000007000800000000000bbbb" + "0189000000007000800000000000aaaa" + "00"
@@ -349,6 +375,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         // A problem's detail, the reason of a suspension and the texts of reports extend to the end of the bytes.
         case is Problem: length >= 1
         case is WrittenMessages.Answer: length >= 1
+        case is StatementAnswer: length >= encoded(StatementAnswer(errorCode: (value as! StatementAnswer).errorCode)).count
         case let suspension as SuspendUser: length >= encoded(value).count - suspension.reason.utf8.count
         case let report as NewReport: length >= encoded(value).count - report.text.utf8.count
         case let resolution as ReportResolution: length >= encoded(value).count - resolution.note.utf8.count
@@ -925,6 +952,20 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         let cursor = SyncCursor(
             logID: message.uuid, useq: 4, transaction: 5, nextTransaction: 6, after: conversation)
         #expect(SyncCursor(text: cursor.text) == cursor)
+        var ofNodes = cursor
+        (ofNodes.transaction, ofNodes.nextTransaction) = (0, 0)
+        ofNodes.nodes = .init(useq: 5, [1: .init(since: 750, next: 812), 2: .init(since: 0, next: 7)])
+        #expect(ofNodes.text.hasSuffix("_5-1n750n812-2n0n7_\(cursor.after)"))
+        #expect(SyncCursor(text: ofNodes.text) == ofNodes)
+        try expectRoundTrip(SyncQuery(bob, since: ofNodes))
+        for (right, wrong) in [("2n0n7", "2n0n07"), ("2n0n7", "2n0"), ("2n0n7", "1n0n7"), ("_5-", "_-5-"), ("2n0n7", "2n0n-7")] {
+            #expect(SyncCursor(text: ofNodes.text.replacing(right, with: wrong)) == nil)
+        }
+        let most = SyncCursor.Nodes(
+            useq: .max >> 11, Dictionary(uniqueKeysWithValues: (0..<100).map { (Int32.max - $0, .init(since: .max, next: .max)) }))
+        #expect(most.transactions.count == SyncCursor.Nodes.limit)
+        ofNodes.nodes = most
+        #expect(ofNodes.text.utf8.count < 2_000)
         for text in ["", "____", "\(message)_-1_2_3_\(conversation)", cursor.text + "_"] {
             #expect(SyncCursor(text: text) == nil)
         }

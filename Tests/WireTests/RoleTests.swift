@@ -77,6 +77,8 @@ import Wire
             erasedUsers           ingest                 fanout media
             revocations           ingest                 fanout media
             mayReadAttachment                                   media
+            statement                             store
+            userRows                      receipt store
             """)
     }
 

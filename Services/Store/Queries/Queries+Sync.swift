@@ -11,7 +11,7 @@ extension Queries {
     static let syncPrivateChanges: UInt32 = 500
     /// A cursor this many transactions old gets all conversations, because transaction numbers compare only within half
     /// their space.
-    private static let oldestTransaction: Int64 = 1 << 30
+    nonisolated static let oldestTransaction: Int64 = 1 << 30
 
     /// `{conversations, private, reload?, cursor, more}`
     ///
@@ -21,10 +21,17 @@ extension Queries {
     /// The position is read before the contents, so anything that changes in between is sent again with the next
     /// cursor.
     func sync(_ query: SyncQuery) async throws -> [UInt8] {
+        if let reads = connection.reads { return try await syncOfNodes(query, reads) }
         try await refuseErased(query.user)
         var cursor = try await begin(query)
         let privately = try await privateChanges(of: query.user, after: query.since?.useq, &cursor)
         let changed = try await changedConversations(of: query.user, &cursor)
+        return Self.page(changed, privately, cursor)
+    }
+
+    private static func page(
+        _ changed: (json: [UInt8], hasMore: Bool), _ privately: PrivateChanges, _ cursor: SyncCursor
+    ) -> [UInt8] {
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginObject()
         buffer.append(key: "conversations")
@@ -38,6 +45,37 @@ extension Queries {
         return buffer.array
     }
 
+    // MARK: Nodes
+
+    /// The same where the slots are on several nodes, each with numbers of transactions of its own (`SyncRound`).
+    private func syncOfNodes(_ query: SyncQuery, _ reads: ShardReads) async throws -> [UInt8] {
+        try await refuseErased(query.user)
+        let rows = try await connection.query(SyncStatement.position) { $0.set($1, to: query.user) }
+        let columns = SyncStatement.position.columns
+        guard let row = rows.first else { throw Problem(.unavailable, "the deployment is not set up") }
+        var cursor =
+            query.since
+            ?? SyncCursor(
+                logID: row[columns.logId], useq: row[columns.lastUseq], transaction: 0, nextTransaction: 0,
+                after: ConversationID(.zero))
+        guard cursor.logID == row[columns.logId], cursor.useq <= row[columns.lastUseq] else {
+            throw Problem(.conflict, "since: from a history that was replaced by a restored one: start anew without it")
+        }
+        let positions = try await reads.nodePositions(of: query.user)
+        cursor.nodes = SyncRound.nodes(cursor, positions.values)
+        let privately = try await privateChanges(of: query.user, after: query.since?.useq, &cursor)
+        // Everything is due anew.
+        if privately.isReload { cursor.nodes = SyncRound.nodes(cursor, positions.values, isAnew: true) }
+        let round = SyncRound(cursor.nodes!, groups: positions.mapValues(\.group))
+        let changed = try await SyncRound.$current.withValue(round) {
+            try await changedConversations(of: query.user, &cursor)
+        }
+        if !changed.hasMore { cursor.nodes = SyncRound.next(cursor) }
+        return Self.page(changed, privately, cursor)
+    }
+
+    // MARK: Parts of a response
+
     /// The cursor that the response starts from. Within a round its snapshot stays that of the first page.
     private func begin(_ query: SyncQuery) async throws -> SyncCursor {
         let rows = try await connection.query(SyncStatement.position) { $0.set($1, to: query.user) }
@@ -50,6 +88,9 @@ extension Queries {
         guard cursor.logID == present.logID, cursor.useq <= present.useq else {
             throw Problem(.conflict, "since: from a history that was replaced by a restored one: start anew without it")
         }
+        // Of several nodes: the database was another one then.
+        if cursor.nodes != nil { cursor.beginAnew(useq: cursor.useq) }
+        cursor.nodes = nil
         if cursor.after.uuid == .zero { cursor.nextTransaction = present.nextTransaction }
         if present.nextTransaction - cursor.transaction > Self.oldestTransaction { cursor.transaction = 0 }
         return cursor

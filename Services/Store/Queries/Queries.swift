@@ -126,6 +126,8 @@ final class Queries {
         case .revocations: try prepare(revocations) { _ in .service }
         case .mayReadAttachment:
             try prepare(mayReadAttachment) { query in query.reader.map { .user($0) } ?? .service }
+        case .userRows: try prepare(userRows) { query in query.users.first.map { .user($0) } ?? .service }
+        case .statement: try prepare(statement) { .init($0.requester) }
         case .createConversation, .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll,
             .sendForwarded,
             .write, .readMoved,
@@ -168,6 +170,9 @@ final class Queries {
             bus.respond(to: request, status: answer.status) { $0.append(answer.body) }
         } catch let problem as Problem {
             bus.respond(to: request, problem)
+        } catch let error as DatabaseError where Problem(ofQuery: error) != nil {
+            log.warning("query failed", [LogField("reason", error.debugDescription)])
+            bus.respond(to: request, Problem(ofQuery: error)!)
         } catch {
             log.warning("query failed", [LogField("reason", "\(error)")])
             bus.abandon(request)

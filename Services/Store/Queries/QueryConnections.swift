@@ -9,6 +9,8 @@ import Reactor
 final class QueryConnections {
     let connections: [Connection]
     private var turns: QueryTurns
+    /// On Citus, of the connections of a shard: what knows where the rows are.
+    weak var reads: ShardReads?
     private var waiting: [QueryTurns.Ticket: UnsafeContinuation<QueryTurns.Turn?, Never>] = [:]
 
     /// - Parameter depth: the turns in flight on one connection.
@@ -53,8 +55,17 @@ final class QueryConnections {
         try await transaction(weight) { $0.execute(prepared, build) }[0]
     }
 
-    /// Runs a batch in a turn of the task's requester, and returns the rows of each statement.
+    /// Runs a batch in a turn of the task's requester, and returns the rows of each statement. On Citus they are read where they
+    /// are.
     func transaction(
+        _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void
+    ) async throws(DatabaseError) -> [Rows] {
+        if let reads { return try await reads.transaction(Execution.recorded(build), weight, by: self) }
+        return try await ownTransaction(weight, build)
+    }
+
+    /// The same with the tables of these connections alone.
+    func ownTransaction(
         _ weight: QueryTurns.Weight = .light, _ build: (inout Batch) -> Void
     ) async throws(DatabaseError) -> [Rows] {
         guard let turn = await turn(of: .current, weight) else { throw .notConnected }

@@ -1,5 +1,6 @@
 import Models
 import Reactor
+import Wire
 
 /// The requester of a query. Requesters share turns at the connections. All queries on nobody's behalf share one.
 enum Requester: Hashable {
@@ -7,6 +8,23 @@ enum Requester: Hashable {
     /// The sessions of fanouts, which replay a conversation for all of its members at once.
     case conversation(ConversationID)
     case service
+
+    init(_ requester: StatementQuery.Requester) {
+        switch requester {
+        case .user(let user): self = .user(user)
+        case .conversation(let conversation): self = .conversation(conversation)
+        case .service: self = .service
+        }
+    }
+
+    /// As other stores are told of it.
+    var inQuery: StatementQuery.Requester {
+        switch self {
+        case .user(let user): .user(user)
+        case .conversation(let conversation): .conversation(conversation)
+        case .service: .service
+        }
+    }
 
     /// The requester that the running task works for.
     @TaskLocal static var current = Requester.service
