@@ -84,7 +84,7 @@ struct StoreConfiguration: Sendable {
                 ("max_parallel_workers_per_gather", "0"), ("statement_timeout", "5s"),
             ] + readingOfShard,
             statements: Queries.statements
-                + (shard == nil ? [] : UserRowsStatements.all + ShardReads.statements), users: .parameters)
+                + (shard == nil ? [] : ShardReads.statements), users: .parameters)
     }
 
     /// A query that waits for the end of a shard's move would then read what was there before it (`ShardGuard`).

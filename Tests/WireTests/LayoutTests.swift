@@ -948,7 +948,7 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     }
 
     @Test("a sync cursor's text round-trips, and any other text is refused")
-    func syncCursor() {
+    func syncCursor() throws {
         let cursor = SyncCursor(
             logID: message.uuid, useq: 4, transaction: 5, nextTransaction: 6, after: conversation)
         #expect(SyncCursor(text: cursor.text) == cursor)
