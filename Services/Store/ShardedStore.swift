@@ -10,8 +10,8 @@ import Wire
 /// A store on a database on Citus: a service for each shard, and one receiver, which passes each request on to the shard
 /// of its slot.
 ///
-/// A service knows its own shard alone: by its sessions, a row of another one is not there. What it needs of others it asks
-/// their owners for (`ShardReads`), or borrows (`Borrowing`).
+/// A service knows its own shard alone: by its sessions, a row of another one is not there. What it needs of others is borrowed
+/// (`Borrowing`), or read by their owners (`ShardReads`).
 @Reactor
 final class ShardedStore {
     private let bus: Bus
@@ -19,14 +19,8 @@ final class ShardedStore {
     /// Of each shard, what it reads of others, too.
     private var reads: [ShardReads] = []
 
-    /// What is read of a distributed database at the start.
-    struct Database {
-        let placement: Placement
-        let borrowing: Borrowing
-    }
-
-    init(_ database: Database, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
-        let placement = database.placement
+    init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
+        self.bus = bus
         shards = ServedShards(
             placement, owner: configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks,
             onEndedSession: { log.warning("ended the session of a silent store", [LogField("pid", $0)]) },
@@ -34,23 +28,14 @@ final class ShardedStore {
             make: { connections, slots in
                 var configuration = configuration
                 configuration.shard = connections
-                configuration.borrowing = database.borrowing
                 return StoreService(configuration, bus: bus, log: log, shardSlots: slots)
             })
-        self.bus = bus
         reads = shards.shards.enumerated().map { index, shard in
             ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
                 guard let self, shards.shards[$0].isServing else { return nil }
                 return reads[$0]
             }
         }
-    }
-
-    /// Nil unless the database is distributed. Throws if it cannot be served.
-    static func database(of configuration: StoreConfiguration) throws -> Database? {
-        guard let placement = try Placement.toServe(ofDatabaseAt: configuration.databaseURL) else { return nil }
-        let database = try BlockingConnection(url: configuration.databaseURL, applicationName: "parley-check")
-        return Database(placement: placement, borrowing: try Borrowing(placement, of: database))
     }
 
     var services: [StoreService] { shards.services }

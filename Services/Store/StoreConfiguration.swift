@@ -15,7 +15,7 @@ struct StoreConfiguration: Sendable {
     let answersAttachments: Bool
     /// Of the service of a shard on Citus; nil: the tables are reached by the names that the statements have.
     var shard: ShardConnections?
-    /// With that, how its writes borrow the rows of users in other shards.
+    /// On Citus, how the service reaches the rows of users in other shards.
     var borrowing: Borrowing?
     /// How many days messages stay. Nil: without an end.
     let retention: Int32?
