@@ -139,9 +139,10 @@ extension StoreRequestKind {
         // Of the conversation's slot.
         case .sendMessages, .sendWithAttachments, .sendWhole, .sendSealed, .sendPoll, .expireMessages, .trimHistory:
             return true
+        // Of the audit log's slot, and of the user's.
+        case .recordAct, .endAct, .noteDevice: return true
         case .createConversation, .readMoved, .putSettings, .revokeTokens, .importRecords, .dropImport, .putProfile,
-            .eraseUser, .eraseStep, .endDevices, .noteDevice, .suspendUser, .recordAct, .endAct, .sendScheduled,
-            .sendForwarded:
+            .eraseUser, .eraseStep, .endDevices, .suspendUser, .sendScheduled, .sendForwarded:
             return false
         // Queries are read wherever the rows are (`ShardReads`).
         case .listConversations, .conversation, .members, .history, .message, .changes, .revisions, .tapbacks, .sync,
