@@ -34,11 +34,11 @@ enum Main {
         let isDistributed = try Schema.migrator.requireVersion(
             ofDatabaseAt: configuration.databaseURL, orDistributed: true)
         try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
-        let placement = isDistributed ? try ShardedStore.placement(of: configuration) : nil
+        let database = isDistributed ? try ShardedStore.database(of: configuration) : nil
         let bus = try service.openBus(configuration.bus)
         bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
-        if let placement {
-            let store = ShardedStore(placement, configuration, bus: bus, log: service.log)
+        if let database {
+            let store = ShardedStore(database, configuration, bus: bus, log: service.log)
             service.drain.add("finish what is in flight") { await store.finish() }
             service.drain.add("give the slots away") { await store.drain() }
             try serve(store.services, of: service, at: configuration.listen, bus)

@@ -44,6 +44,16 @@ struct StoreConfiguration: Sendable {
             statements: Writer.statements)
     }
 
+    /// On Citus, of the sessions that borrow the rows of users.
+    var borrower: ConnectionConfiguration {
+        var configuration = writer
+        configuration.applicationName = "parley-store-borrower"
+        configuration.shard = (shard?.names).map(Borrowing.names)
+        configuration.preparation = shard?.borrowing.preparation
+        configuration.statements += Borrowing.statements
+        return configuration
+    }
+
     /// Like the writer's, but commits do not wait for the disk: the index can be rebuilt.
     var indexer: ConnectionConfiguration {
         var configuration = writer

@@ -16,6 +16,10 @@ final class StoreService {
     let backgroundWriter: Writer
     /// Of imports: on the connection of background work, with a queue and a pace of its own.
     let importWriter: Writer
+    /// Of a shard on Citus: commit what needs the rows of users in other shards, each on a connection of its own, so that neither
+    /// waits behind what is committed here alone. Imports are written like `borrowingInBackground`.
+    let borrowing: Writer?
+    let borrowingInBackground: Writer?
     let queries: Queries
     let indexer: SearchIndexer
     let slots: OwnedSlots
@@ -36,8 +40,9 @@ final class StoreService {
     /// - Parameter shardSlots: the slots of a shard on Citus; nil: the writing connection holds its slots itself.
     init(_ configuration: StoreConfiguration, bus: Bus, log: Log, shardSlots: OwnedSlots? = nil) {
         let writing = Connection(configuration.writer), writingInBackground = Connection(configuration.writer)
+        let borrowers = shardSlots == nil ? [] : (0..<2).map { _ in Connection(configuration.borrower) }
         // Before anything else uses a new connection.
-        clock = ChangeClock([writing, writingInBackground], log: log)
+        clock = ChangeClock([writing, writingInBackground] + borrowers, log: log)
         self.bus = bus
         slots =
             shardSlots
@@ -56,35 +61,38 @@ final class StoreService {
             bus: bus, announcer: Announcer(bus: bus, slots: slots, trimmer: trimmer, log: log), queries: queries,
             erasures: erasures, revocations: revocations, releases: releases, profiles: profiles,
             lifetimes: lifetimes, retention: retention, scheduled: scheduled)
-        writer = Writer(
-            writing, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
-        outcomes.reachesOtherSlots = shardSlots == nil
-        outcomes.again = { [unowned writer] in writer.add($0) }
-        writer.answersAttachments = configuration.answersAttachments
+        func makeWriter(_ connection: Connection) -> Writer {
+            let writer = Writer(
+                connection, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit, log: log)
+            writer.answersAttachments = configuration.answersAttachments
+            writer.borrows = borrowers.contains { $0 === connection }
+            return writer
+        }
         scheduled.answersAttachments = configuration.answersAttachments
-        backgroundWriter = Writer(
-            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
-            log: log)
-        importWriter = Writer(
-            writingInBackground, bus: bus, outcomes: outcomes, conversationLimit: configuration.conversationLimit,
-            log: log)
+        writer = makeWriter(writing)
+        backgroundWriter = makeWriter(writingInBackground)
+        borrowing = borrowers.first.map(makeWriter)
+        borrowingInBackground = borrowers.last.map(makeWriter)
+        importWriter = makeWriter(borrowers.last ?? writingInBackground)
         importWriter.pace = ImportPace()
+        let deciding = borrowing ?? writer
+        outcomes.again = { [unowned deciding] in deciding.add($0) }
         recentOutcomes = RecentOutcomes(backgroundWriter.connection, slots: slots)
         indexer = SearchIndexer(
             Connection(configuration.indexer), texts: queries.searching.texts, log: log,
             isWriterIdle: { [writer] in writer.isIdle },
             lastRead: { [queries] in queries.lastResponse })
-        for writer in [writer, backgroundWriter, importWriter] {
+        for writer in writers {
             writer.owns = { [slots] in slots.contains($0) }
             writer.onCommit = { [indexer] in indexer.committed($0.locks.conversations, messages: $0.items.count) }
             writer.onDoubt = { [slots] in slots.doubt($0) }
         }
-        for writer in [writer, backgroundWriter] {
+        for writer in writers where writer !== importWriter {
             writer.notes = WorkNotes(
                 SearchIndex.notes, writer: writer.connection, background: writingInBackground, slots: slots,
                 isDone: indexer.isDone)
         }
-        importWriter.notes = backgroundWriter.notes  // Of the connection that both write on.
+        importWriter.notes = (borrowingInBackground ?? backgroundWriter).notes  // Of the connection that both write on.
         if let notes = writer.notes { indexer.follow(notes, epochs: slots.epochs) }
         slots.onAcquired { [indexer] in indexer.takeOver($0) }
         slots.onDoubt { [indexer] in indexer.takeOver($0) }
@@ -99,9 +107,18 @@ final class StoreService {
         openOthers()
     }
 
+    private var writers: [Writer] {
+        [writer, backgroundWriter, importWriter, borrowing, borrowingInBackground].compactMap { $0 }
+    }
+
+    /// All but the first one's.
+    private var furtherWriting: [Connection] {
+        [backgroundWriter, borrowing, borrowingInBackground].compactMap { $0?.connection }
+    }
+
     private func openOthers() {
         isOpen = true
-        backgroundWriter.connection.open()
+        for connection in furtherWriting { connection.open() }
         queries.connection.open()
         queries.searching.connection.open()
         indexer.connection.open()
@@ -119,7 +136,7 @@ final class StoreService {
         lifetimes.stop()
         retention.stop()
         scheduled.stop()
-        while !writer.isIdle || !backgroundWriter.isIdle || !importWriter.isIdle || queries.inFlight > 0 {
+        while !writers.allSatisfy(\.isIdle) || queries.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
     }
@@ -127,7 +144,7 @@ final class StoreService {
     /// Closes the connections for good. Requests in flight get no response.
     func closeConnections() {
         writer.connection.close()
-        backgroundWriter.connection.close()
+        for connection in furtherWriting { connection.close() }
         queries.connection.close()
         queries.searching.connection.close()
         indexer.connection.close()
@@ -137,7 +154,7 @@ final class StoreService {
 
     /// All connections, each with what it is for.
     var connections: [(Connection, ShardGuard.Use)] {
-        [writer.connection, backgroundWriter.connection, indexer.connection].map { ($0, .writing) }
+        ([writer.connection, indexer.connection] + furtherWriting).map { ($0, .writing) }
             + (queries.connection.connections + queries.searching.connection.connections).map { ($0, .reading) }
     }
 
@@ -151,7 +168,7 @@ final class StoreService {
     func rest() {
         isOpen = false
         writer.connection.rest()
-        backgroundWriter.connection.rest()
+        for connection in furtherWriting { connection.rest() }
         queries.connection.rest()
         queries.searching.connection.rest()
         indexer.connection.rest()
@@ -159,6 +176,9 @@ final class StoreService {
 
     private func writer(of command: Command) -> Writer {
         if command.isImport { return importWriter }
+        if !command.isOfOneSlot, let borrowing, let borrowingInBackground {
+            return command.isBackgroundWork ? borrowingInBackground : borrowing
+        }
         return command.isBackgroundWork ? backgroundWriter : writer
     }
 

@@ -26,7 +26,7 @@ final class StoreShard {
 
     /// - Parameter onRefused: called when a batch has found that the shard is on another node, or another store's.
     init(
-        _ shard: Placement.Shard, _ configuration: StoreConfiguration, bus: Bus, log: Log,
+        _ shard: Placement.Shard, _ configuration: StoreConfiguration, _ borrowing: Borrowing, bus: Bus, log: Log,
         onRefused: @escaping @Reactor (Placement.Shard) -> Void
     ) {
         self.shard = shard
@@ -35,7 +35,7 @@ final class StoreShard {
         slots = OwnedSlots(bus, .store)
         var configuration = configuration
         configuration.shard = ShardConnections(
-            names: shard.names, guards: Self.shardGuard, node: { place.node })
+            names: shard.names, guards: Self.shardGuard, borrowing: borrowing, node: { place.node })
         service = StoreService(configuration, bus: bus, log: log, shardSlots: slots)
         for (connection, use) in service.connections {
             connection.opening = { [weak self] batch in
@@ -95,5 +95,6 @@ final class StoreShard {
 struct ShardConnections: Sendable {
     let names: ShardNames
     let guards: ShardGuard
+    let borrowing: Borrowing
     let node: @Sendable () -> NodeAddress
 }

@@ -174,6 +174,7 @@ public final class Connection: DescriptorHandler {
                         parameters.add(value)
                     }
                 }
+                if let sql = configuration.preparation { batch.execute(sql: sql) }
                 for statement in configuration.statements { batch.prepare(statement) }
             }, completion: { [unowned self] in isSetUp(session, $0) })
     }

@@ -7,6 +7,8 @@ public struct ConnectionConfiguration: Sendable {
     /// Run-time parameters of the session, on top of `defaultSettings`.
     public var settings: [(name: String, value: String)]
     public var statements: [Statement]
+    /// Makes what the session has of its own, before the statements are prepared.
+    public var preparation: String?
     /// The shard whose tables the statements are for. Nil, as everywhere but on Citus: those that they name.
     public var shard: ShardNames?
     /// Where statements of a shard find rows of users that they have to borrow.

@@ -27,6 +27,7 @@ struct Distribution {
         try database.execute(Self.createPlacement)
         try database.execute(Self.cutPlacement(into: shards))
         try database.execute(Self.createHold)
+        try database.execute(Self.createRun)
         // A transaction for each, which locks its shards alone.
         for call in try calls(in: database) { try database.execute("SELECT \(call)") }
         try database.execute(removeLocalRows)
@@ -117,6 +118,27 @@ struct Distribution {
                     RAISE 'the slots have another owner' USING ERRCODE = 'PY002';
                 END IF;
             END $hold$;
+        END $$
+        """
+
+    /// `placement.run`, by which a transaction runs statements at the node of a slot: `SELECT placement.run(…) FROM store.slots WHERE
+    /// slot = …`, which Citus sends there. It returns what the question does, if there is one. The caller needs the rights.
+    private static let createRun = """
+        DO $$
+        BEGIN
+            \(lock)
+            IF to_regprocedure('placement.run(text[], text, text[])') IS NOT NULL
+                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
+            CREATE FUNCTION placement.run(statements text[], question text, arguments text[]) RETURNS text[]
+            LANGUAGE plpgsql AS $run$
+            DECLARE
+                statement text;
+                response text[];
+            BEGIN
+                FOREACH statement IN ARRAY statements LOOP EXECUTE statement USING arguments; END LOOP;
+                IF question IS NOT NULL THEN EXECUTE question INTO response USING arguments; END IF;
+                RETURN response;
+            END $run$;
         END $$
         """
 

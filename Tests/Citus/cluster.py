@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "System"))
 
-from system import EXECUTABLES, PATIENCE, REPOSITORY, System, is_alive  # noqa: E402
+from system import EXECUTABLES, PATIENCE, REPOSITORY, SERVICES, System, is_alive  # noqa: E402
 
 SCHEMAS = ("store", "receipt", "media")
 KNOW_ROLE = """
@@ -34,11 +34,19 @@ def missing() -> str | None:
     return "PostgreSQL has no extension citus"
 
 
+class Nodes(System):
+    """Without services."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {f"PARLEY_{service.upper()}S": "0" for service in SERVICES}
+
+
 class Cluster:
     """Node 0 is the coordinator. Everything is gone when it is removed, or when the test process ends."""
 
     def __init__(self, workers: int = 2):
-        self.system = System(citus=workers)
+        self.system = Nodes(citus=workers)
         self.system.up()
         self.nodes = [self._socket(number) for number in range(workers + 1)]
 

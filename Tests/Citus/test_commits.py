@@ -32,6 +32,7 @@ WRITE = """
         ("", False),
         ("SELECT FROM store.slots WHERE slot = {near} FOR SHARE", False),
         ("UPDATE store.slots SET epoch = epoch WHERE slot = {near}", True),
+        ("UPDATE store.user_streams SET last_useq = last_useq WHERE user_slot = {near} AND user_id = ''", True),
     ],
 )
 def test_both_nodes_commit_or_none_only_behind_a_write_that_citus_sees_here(cluster, before, is_prepared):
@@ -41,11 +42,29 @@ def test_both_nodes_commit_or_none_only_behind_a_write_that_citus_sees_here(clus
     assert "issuing INSERT INTO store.user_changes" in said
 
 
+def test_what_another_node_runs_for_a_batch_is_prepared_behind_an_update_of_no_row(cluster):
+    """As the store borrows: what is written there by the names of shards, Citus does not see either."""
+    [[near, far]] = cluster.sql(PLACED + SLOTS)
+    [[table]] = cluster.sql(f"""
+        SELECT shard_name('store.user_changes', get_shard_id_for_distribution_column('store.user_changes', {far}::smallint))
+    """)
+    touch = "UPDATE store.user_streams SET last_useq = last_useq WHERE user_slot = {slot} AND user_id = ''"
+    run = f"""SELECT placement.run(ARRAY['INSERT INTO {table} (user_slot, user_id, useq, kind, at)
+        VALUES ({far}, ''ran'', 1, 1, now())'], NULL, NULL) FROM store.slots WHERE slot = {far}"""
+    steps = [touch.format(slot=near), touch.format(slot=far), run]
+    said = run_on_a_worker(cluster, f"SET citus.log_remote_commands = on; BEGIN; {'; '.join(steps)}; COMMIT;")
+    assert "issuing PREPARE TRANSACTION" in said and "issuing COMMIT PREPARED" in said
+    assert cluster.sql("SELECT count(*) FROM store.user_changes WHERE user_id = 'ran'") == [["1"]]
+
+
 def commit_on_two_nodes(cluster: Cluster, before: str) -> str:
     """What Citus tells of the commands that it sends to the other node."""
     [[near, far]] = cluster.sql(PLACED + SLOTS)
     [[shard]] = cluster.sql(f"SELECT get_shard_id_for_distribution_column('store.early_deletions', {near}::smallint)")
-    sql = WRITE.format(before=before.format(near=near), shard=shard, near=near, far=far)
+    return run_on_a_worker(cluster, WRITE.format(before=before.format(near=near), shard=shard, near=near, far=far))
+
+
+def run_on_a_worker(cluster: Cluster, sql: str) -> str:
     done = subprocess.run(
         ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", cluster.url("store", 1), "-f", "-"],
         input=sql, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,

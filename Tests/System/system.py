@@ -40,7 +40,10 @@ class System:
         self.instances = instances
         self.database = database
         self.partitions = partitions
-        self.citus = citus
+        # All suites run on a cluster by this: docs/testing.md.
+        self.citus = citus or (0 if database else int(os.environ.get("PARLEY_TEST_CITUS", 0)))
+        if self.citus:
+            self.partitions = None
         self.state = Path(tempfile.mkdtemp(prefix="parley-test-"))
         self.state.chmod(0o755)  # PostgreSQL's user has to get in
         self._reservation, self.http_port = _reserve_ports(instances)

@@ -20,10 +20,6 @@ create_demo() {
 
 print_introduction() {
     local http ws user
-    if ((citus)); then
-        printf '\nDatabase   %s\n\nNo service is started: none works with a distributed database yet.\n' "$(database_url store)"
-        return 0
-    fi
     http=http://$(address_of ingest 0)
     ws=$(fanout_url)
     printf '\nHTTP       %s      its description: %s/openapi.json\nWebSocket  %s\nLogs       %s\n\n' \

@@ -58,8 +58,6 @@ instances[fanout]=$(number_setting PARLEY_FANOUTS 1 0 20)
 instances[media]=$(number_setting PARLEY_MEDIAS 1 0 20)
 if ((citus)); then
     [[ -z $external_database$partitions ]] || die "PARLEY_CITUS goes with neither PARLEY_DATABASE_URL nor PARLEY_PARTITIONS."
-    # What works with a distributed database is no system yet: docs/operations.md, "Citus".
-    for name in "${!instances[@]}"; do instances[$name]=0; done
 fi
 
 # A directory with the executables. If set, it is used unchanged and nothing is built.

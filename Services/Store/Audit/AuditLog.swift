@@ -11,6 +11,8 @@ import Wire
 
 /// Adds an act to the log.
 extension RecordAct: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [AuditStatements.record.untyped] }
 
     func lock(_ locks: inout Locks) { locks.insertAuditLog() }
@@ -35,6 +37,8 @@ extension RecordAct: BatchStep {
 
 /// Notes what became of an act.
 extension EndAct: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [AuditStatements.end.untyped] }
 
     func lock(_ locks: inout Locks) { locks.insertAuditLog() }

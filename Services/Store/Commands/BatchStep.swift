@@ -21,6 +21,10 @@ protocol BatchStep: Sendable {
 
     init(from reader: inout ByteReader) throws(WireError)
 
+    /// Whether all that it reads and writes has the slot of its command. If not, it names in `Locks` all users whose rows it
+    /// reads or writes: where their slots are in other shards, they are borrowed.
+    var isOfOneSlot: Bool { get }
+
     /// The number of rows it adds to a batch.
     var rowCount: Int { get }
 

@@ -76,6 +76,17 @@ struct Command {
 
     var isImport: Bool { if case .step(let step) = action { type(of: step).isImport } else { false } }
 
+    /// Whether all that it reads and writes has its slot (`BatchStep`).
+    var isOfOneSlot: Bool {
+        switch action {
+        // Whether who wrote a forwarded message is erased stands in the slot of their name.
+        case .send(let send): !send.messages.contains { $0.isForwarded }
+        case .read: true
+        case .step(let step): step.isOfOneSlot
+        case .answering: false
+        }
+    }
+
     /// The number of rows it adds to a batch.
     var rowCount: Int { action.rowCount }
 }

@@ -24,8 +24,6 @@ final class CommandOutcomes {
     /// than an immediate retry.
     private static let repeatedLimit = 8_192
     private var repeatedCount = 0
-    /// Whether a command may write what has another slot than its conversation. Not in a shard: see `ShardedStore`.
-    var reachesOtherSlots = true
     /// Takes a command that is to be carried out again. Returns false if there is no room for it.
     var again: @Reactor (Command) -> Bool = { _ in false }
 
@@ -73,10 +71,6 @@ final class CommandOutcomes {
     func isAnswered(
         _ command: Command, of conversation: ConversationID, by user: UserID, reopens: Bool = false
     ) -> Bool {
-        guard reachesOtherSlots else {
-            bus.respond(to: command.request, .mayNeedAnotherShard)
-            return true
-        }
         guard let command = command.answering(AnswerRequest(of: conversation, by: user, reopens: reopens)) else {
             return false
         }

@@ -8,6 +8,8 @@ import Wire
 
 /// Creates a conversation with its first members and reports it on each member's private stream.
 extension CreateConversation: BatchStep {
+    var isOfOneSlot: Bool { false }
+
     static var statements: [Statement] { [CreateStatement.statement.untyped] }
 
     private var everybody: [UserID] { members + [creator] }
@@ -26,6 +28,7 @@ extension CreateConversation: BatchStep {
             locks.insert(user: member)
             locks.insert(newStreamOf: member)
         }
+        for direct in directs { locks.insert(direct: direct) }
     }
 
     func add(to batch: inout Batch, _: RequestKey, _ limit: ConversationLimit) {

@@ -17,7 +17,9 @@ enum LockStatement {
         newStreams.untyped, streams.untyped, importedStreams.untyped,
     ]
 
-    static func add(_ locks: Locks, to batch: inout Batch) {
+    /// - Parameter home: the batch's, where the rows of users are borrowed. Nil: they are here.
+    static func add(_ locks: Locks, borrowingFrom home: Slot? = nil, to batch: inout Batch) {
+        if let home { return add(locks, borrowingFrom: home, to: &batch) }
         if !locks.keys.isEmpty { add(locks.keys, to: &batch) }
         if !locks.userSlots.isEmpty { add(locks.userSlots, to: &batch) }
         if !locks.conversations.isEmpty { add(locks.conversations, to: &batch) }
@@ -29,6 +31,16 @@ enum LockStatement {
         } else if !locks.streams.isEmpty {
             batch.execute(streams) { $0.set($1, to: locks.streams) }
         }
+    }
+
+    /// In the same order.
+    private static func add(_ locks: Locks, borrowingFrom home: Slot, to batch: inout Batch) {
+        let ids = locks.keys.filter { $0.user == nil }
+        if !ids.isEmpty { add(ids, to: &batch) }
+        Borrowing.lockUsers(of: locks, from: home, in: &batch)
+        if !locks.conversations.isEmpty { add(locks.conversations, to: &batch) }
+        if !locks.searches.isEmpty { batch.execute(searches) { $0.set($1, to: locks.searches) } }
+        Borrowing.borrow(locks, in: &batch)
     }
 
     // MARK: Keys and users

@@ -13,9 +13,20 @@ struct Locks {
     private(set) var newStreams: Set<UserID> = []
     private(set) var streams: Set<UserID> = []
     private(set) var endingImports: Set<ConversationID> = []
+    // What is borrowed where users are in other shards (`Borrowing`): all whose rows the batch reads or writes.
+    private(set) var people: Set<UserID> = []
+    /// Of these, whose pins, drafts, blocks and scheduled messages are counted.
+    private(set) var wholeLists: Set<UserID> = []
+    /// Direct conversations that show who knows whom.
+    private(set) var relatedConversations: Set<ConversationID> = []
+    /// Of which the makers' blocks are read.
+    private(set) var invitations: Set<InvitationKey> = []
 
     /// An `Idempotency-Key`, which belongs to its user.
-    mutating func insert(key: UUIDBytes, of user: UserID) { keys.insert(WriteKey(user: user, key: key)) }
+    mutating func insert(key: UUIDBytes, of user: UserID) {
+        keys.insert(WriteKey(user: user, key: key))
+        people.insert(user)
+    }
 
     /// The id of a conversation that may be new. Two creations of one then wait for each other before they hold any
     /// other lock.
@@ -27,10 +38,16 @@ struct Locks {
     mutating func insertAuditLog() { insert(idOf: ConversationID(.zero)) }
 
     /// A user whose erasure must not begin meanwhile.
-    mutating func insert(user: UserID) { userSlots[user.slot, default: false] = userSlots[user.slot] == true }
+    mutating func insert(user: UserID) {
+        userSlots[user.slot, default: false] = userSlots[user.slot] == true
+        people.insert(user)
+    }
 
     /// A user to be alone with, and with all others of the slot.
-    mutating func insert(userAlone user: UserID) { userSlots[user.slot] = true }
+    mutating func insert(userAlone user: UserID) {
+        userSlots[user.slot] = true
+        people.insert(user)
+    }
 
     /// A conversation that is written to, and that may exist already. All that belongs to it is protected.
     mutating func insert(conversation: ConversationID) { conversations.insert(conversation) }
@@ -39,10 +56,16 @@ struct Locks {
     mutating func insert(searchOf conversation: ConversationID) { searches.insert(conversation) }
 
     /// The erasure of a user, which is added to.
-    mutating func insert(erasureOf user: UserID) { erasures.insert(user) }
+    mutating func insert(erasureOf user: UserID) {
+        erasures.insert(user)
+        people.insert(user)
+    }
 
     /// A private stream that is written to. It protects the user's list of conversations, too.
-    mutating func insert(streamOf user: UserID) { streams.insert(user) }
+    mutating func insert(streamOf user: UserID) {
+        streams.insert(user)
+        people.insert(user)
+    }
 
     /// The private streams of all who are in the import of a conversation.
     mutating func insert(streamsOfImport conversation: ConversationID) { endingImports.insert(conversation) }
@@ -50,8 +73,31 @@ struct Locks {
     /// A private stream that may not exist yet.
     mutating func insert(newStreamOf user: UserID) {
         newStreams.insert(user)
-        streams.insert(user)
+        insert(streamOf: user)
     }
+
+    // MARK: What is read without a lock
+
+    /// A user of whom something is read.
+    mutating func insert(person: UserID) { people.insert(person) }
+
+    /// A user whose pins, drafts, blocks or scheduled messages are counted.
+    mutating func insert(listsOf user: UserID) {
+        people.insert(user)
+        wholeLists.insert(user)
+    }
+
+    /// The direct conversation of a user of the batch and another one.
+    mutating func insert(direct conversation: ConversationID) { relatedConversations.insert(conversation) }
+
+    mutating func insert(invitation codeHash: UUIDBytes, to conversation: ConversationID) {
+        invitations.insert(InvitationKey(conversation: conversation, codeHash: codeHash))
+    }
+}
+
+struct InvitationKey: Hashable {
+    let conversation: ConversationID
+    let codeHash: UUIDBytes
 }
 
 /// An `Idempotency-Key`, which belongs to its user, or the id of a conversation, which belongs to no user.

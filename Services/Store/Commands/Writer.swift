@@ -30,6 +30,8 @@ final class Writer {
     /// Whether a slot is this store's. What waits is sent for no other: behind the unlock it could be committed under the
     /// next owner's epoch, and nothing would reveal that change if its frame were lost.
     var owns: @Reactor (Slot) -> Bool = { _ in true }
+    /// Whether the rows of users are borrowed (`Borrowing`), on a connection that is made for that.
+    var borrows = false
     /// Called after each commit.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Called with slots in which commits may have happened without an announcement.
@@ -120,12 +122,13 @@ final class Writer {
         var hasNote = false
         connection.submit { batch in
             hasNote = notes?.begin(plan.locks.conversations, in: &batch) == 1
-            LockStatement.add(plan.locks, to: &batch)
+            LockStatement.add(plan.locks, borrowingFrom: borrows ? commands[0].slot : nil, to: &batch)
             bounds.append(batch.statementCount)
             for run in plan.runs {
                 add(run, of: plan, commands, to: &batch)
                 bounds.append(batch.statementCount)
             }
+            if borrows { Borrowing.giveBack(in: &batch) }
         } completion: { [self] outcome in
             inFlight -= 1
             pace?.ended(begun: start, at: .now)

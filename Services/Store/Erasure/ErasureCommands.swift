@@ -9,6 +9,8 @@ import Wire
 
 /// Begins the erasure of a user, or reports its progress.
 extension EraseUser: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [ErasureStatements.begin.untyped] }
 
     func lock(_ locks: inout Locks) { locks.insert(userAlone: user) }
@@ -24,6 +26,8 @@ extension EraseUser: BatchStep {
 
 /// Takes one step of an erasure.
 extension EraseStep: BatchStep {
+    var isOfOneSlot: Bool { conversation == nil }
+
     static var statements: [Statement] {
         [
             ErasureStatements.content.untyped, ErasureStatements.announced.untyped, ErasureStatements.stays.untyped,

@@ -7,6 +7,8 @@ import Wire
 
 /// Takes away a piece of an import that has not ended.
 extension DropImport: BatchStep {
+    var isOfOneSlot: Bool { false }
+
     /// Messages, and changes: some tens of milliseconds.
     static let rowsPerStep = 5_000
 

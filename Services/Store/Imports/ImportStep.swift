@@ -35,6 +35,8 @@ struct ImportStep: BatchStep, @unchecked Sendable {
 
     var rowCount: Int { records.count }
 
+    var isOfOneSlot: Bool { false }
+
     func lock(_ locks: inout Locks) {
         locks.insert(conversation: conversation)
         locks.insert(searchOf: conversation)

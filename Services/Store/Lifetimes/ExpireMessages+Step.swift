@@ -8,6 +8,8 @@ import Wire
 
 /// Deletes messages whose time is over.
 extension ExpireMessages: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     struct Columns: NamedFields {
         let lastSeq: Column<Int64?>
         let positions: Column<Int64?>

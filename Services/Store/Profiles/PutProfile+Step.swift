@@ -7,6 +7,8 @@ import Wire
 
 /// Replaces a user's profile.
 extension PutProfile: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [ProfileStatements.put.untyped] }
 
     func lock(_ locks: inout Locks) {

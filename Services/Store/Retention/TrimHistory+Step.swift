@@ -7,6 +7,8 @@ import Wire
 
 /// Removes messages that are kept no longer.
 extension TrimHistory: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     private struct Input: NamedFields {
         let key: ConversationInput
         let days: Parameter<Int32?>

@@ -8,6 +8,8 @@ import Wire
 
 /// Revokes the tokens of devices, and reports the moment in force.
 extension EndDevices: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [RevocationStatements.end.untyped] }
 
     /// Exclusive in the slot, so its numbers follow the order of commits.
@@ -36,6 +38,8 @@ extension EndDevices: BatchStep {
 
 /// Notes a device for the list of its user. Nobody is told.
 extension NoteDevice: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [RevocationStatements.note.untyped] }
     static var isBackgroundWork: Bool { true }
 

@@ -6,6 +6,8 @@ import Wire
 
 /// Revokes a user's tokens, and reports the moment in force.
 extension RevokeTokens: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [RevocationStatements.revoke.untyped] }
 
     /// Exclusive in the slot, so its numbers follow the order of commits.

@@ -8,6 +8,8 @@ import Wire
 
 /// Suspends a user or lifts their suspension, and reports the one in force.
 extension SuspendUser: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [RevocationStatements.suspend.untyped] }
 
     /// Exclusive in the slot, so its numbers follow the order of commits.

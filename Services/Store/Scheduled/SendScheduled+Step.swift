@@ -9,6 +9,8 @@ import Wire
 /// Sends a scheduled message, or keeps why not. The message is stored and is scheduled no more by one commit, so it is sent once
 /// whatever happens to a store.
 extension SendScheduled: BatchStep {
+    var isOfOneSlot: Bool { false }
+
     struct Input: NamedFields {
         let key: ConversationInput
         let user: UserInput

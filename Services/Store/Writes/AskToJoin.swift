@@ -33,6 +33,7 @@ struct AskToJoin: WriteKind {
     func lock(_ locks: inout Locks, for write: Write) {
         locks.insert(user: write.actor)
         locks.insert(newStreamOf: maker)
+        locks.insert(invitation: InvitationCode.hash(of: secret), to: write.conversation)
     }
 
     /// The maker decides, or did when they made it.

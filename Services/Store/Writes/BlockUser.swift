@@ -31,6 +31,7 @@ struct BlockUser: WriteKind {
         locks.insert(user: write.actor)
         locks.insert(user: user)
         locks.insert(newStreamOf: write.actor)
+        locks.insert(listsOf: write.actor)
     }
 
     func notice(by actor: UserID) -> PrivateNotice? {

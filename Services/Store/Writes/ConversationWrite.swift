@@ -7,6 +7,8 @@ import Wire
 
 /// A write of a user to a conversation, other than sending messages. `WriteKind` is what the kinds differ in.
 struct ConversationWrite: BatchStep {
+    var isOfOneSlot: Bool { write.isOfOneSlot }
+
     static var statements: [Statement] {
         Write.Action.kinds.flatMap { $0.statements } + [FeedStatement.latest.untyped, WrittenMessage.statement]
     }
@@ -25,6 +27,7 @@ struct ConversationWrite: BatchStep {
 
     func lock(_ locks: inout Locks) {
         locks.insert(conversation: write.conversation)
+        locks.insert(person: write.actor)
         if kind.changesText { locks.insert(searchOf: write.conversation) }
         if let key = write.key {
             locks.insert(key: key, of: write.actor)

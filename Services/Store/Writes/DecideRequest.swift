@@ -77,6 +77,8 @@ struct DeclineRequest: WriteKind {
 /// Says yes to a conversation on behalf of whoever writes in it, or opens it as well, ahead of that in the same batch. What they
 /// do is answered; this is announced alone.
 struct AnswerRequest: BatchStep {
+    var isOfOneSlot: Bool { false }
+
     static var statements: [Statement] { [AcceptRequest.statement.untyped] }
 
     private let write: Write

@@ -26,6 +26,7 @@ struct JoinConversation: WriteKind {
     func lock(_ locks: inout Locks, for write: Write) {
         locks.insert(user: write.actor)
         locks.insert(newStreamOf: write.actor)
+        locks.insert(invitation: InvitationCode.hash(of: secret), to: write.conversation)
     }
 
     /// As of one who is added (`PutMember`).

@@ -30,6 +30,8 @@ struct MarkConversation: WriteKind {
 
     var changes: WriteChanges { .none }
 
+    func lock(_ locks: inout Locks, for write: Write) { locks.insert(listsOf: write.actor) }
+
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, mark.kind) { fields, change in fields.marks = mark.told(at: change.detail ?? 0) }
     }

@@ -27,6 +27,8 @@ struct PutDraft: WriteKind {
 
     var changes: WriteChanges { .none }
 
+    func lock(_ locks: inout Locks, for write: Write) { locks.insert(listsOf: write.actor) }
+
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, .draft) { fields, change in
             if !isDropped { fields.draft = KeptDraft(text: text, replyTo: replyTo, at: change.at) }

@@ -7,6 +7,8 @@ import Wire
 
 /// Changes a user's own settings.
 extension PutSettings: BatchStep {
+    var isOfOneSlot: Bool { true }
+
     static var statements: [Statement] { [SettingsStatement.put.untyped] }
 
     func lock(_ locks: inout Locks) {

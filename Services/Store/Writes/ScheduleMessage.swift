@@ -32,7 +32,10 @@ struct ScheduleMessage: WriteKind {
     var changes: WriteChanges { .none }
 
     /// Nothing is kept of a user whose erasure has begun.
-    func lock(_ locks: inout Locks, for write: Write) { locks.insert(user: write.actor) }
+    func lock(_ locks: inout Locks, for write: Write) {
+        locks.insert(user: write.actor)
+        locks.insert(listsOf: write.actor)
+    }
 
     func notice(by actor: UserID) -> PrivateNotice? {
         PrivateNotice(to: actor, .scheduled) { fields, change in

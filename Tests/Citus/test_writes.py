@@ -1,0 +1,193 @@
+"""Writes on a cluster whose rows are in several shards: of conversations, of their members, and of keys."""
+
+import threading
+import time
+import uuid
+
+import pytest
+from serving import Serving, at_once, slot_of
+
+
+@pytest.fixture(scope="module")
+def serving(cluster):
+    serving = Serving(cluster)
+    yield serving
+    serving.stop()
+
+
+@pytest.fixture
+def people(serving):
+    """Users that no other test has, each in another shard, on both workers."""
+    return people_in_all_shards(serving, 6)
+
+
+def people_in_all_shards(serving, count: int) -> list[str]:
+    lines = [line.split("\t") for line in serving.cluster.run("store", "placement", check=True).splitlines()]
+    shard_of = {int(slot): number for number, *_, slots in lines for slot in slots.split(",")}
+    mark, found = uuid.uuid4().hex[:8], {}
+    for number in range(1000):
+        found.setdefault(shard_of[slot_of(f"user-{mark}-{number}")], f"user-{mark}-{number}")
+    return [found[shard] for shard in sorted(found)][:count]
+
+
+def test_a_group_is_in_the_lists_and_on_the_streams_of_members_in_other_shards(serving, people):
+    group = create(serving, people)
+    path = f"/v1/conversations/{group}"
+    assert set(lists(serving, people)) == {(user, group) for user in people}
+    assert serving.request(people[0], "PUT", f"{path}/members/{people[0]}-friend", {})[0] == 200
+    assert serving.request(people[1], "DELETE", f"{path}/members/{people[1]}")[0] == 204
+    assert serving.request(people[0], "DELETE", f"{path}/members/{people[2]}")[0] == 204
+    assert len(told(serving, people[1])) == 2 and len(told(serving, people[3])) == 1
+    is_whole(serving, people)
+
+
+def test_what_users_keep_for_themselves_is_of_their_slot(serving, people):
+    alice, bob = people[:2]
+    group = create(serving, [alice, bob])
+    path = f"/v1/conversations/{group}"
+    message = serving.send(bob, group, "hello")[1]["id"]
+    assert serving.request(alice, "DELETE", f"{path}/messages/{message}?scope=me")[0] == 204
+    assert serving.request(alice, "PUT", f"{path}/draft", {"text": "well"})[0] in (200, 204)
+    assert serving.request(alice, "PUT", f"{path}/pin", {"order": 7})[0] in (200, 204)
+    assert serving.request(alice, "PUT", f"{path}/mute", {"until": "2099-01-01T00:00:00Z"})[0] in (200, 204)
+    assert serving.request(alice, "PUT", f"{path}/settings", {"readReceipts": False})[0] == 200
+    rows = serving.cluster.sql(
+        f"SELECT draft_text, pin_order, muted_until > now() FROM store.inbox WHERE user_id = '{alice}'"
+    )
+    assert rows == [["well", "7", "t"]]
+    assert serving.request(alice, "DELETE", f"{path}/draft")[0] == 204
+    assert serving.cluster.sql(f"SELECT has_draft FROM store.inbox WHERE user_id = '{alice}'") == [["f"]]
+    assert serving.request(alice, "PUT", "/v1/settings", {"presence": False})[0] == 200
+    assert serving.request(alice, "PUT", "/v1/profile", {"displayName": "Alice"})[0] == 200
+    assert serving.request(alice, "DELETE", f"{path}/members/{alice}")[0] == 204
+    assert serving.request(alice, "DELETE", path)[0] == 204
+    assert lists(serving, [alice]) == []
+
+
+def test_who_is_blocked_becomes_a_member_to_others_alone(serving, people):
+    alice, bob, carol = people[:3]
+    assert serving.request(alice, "PUT", f"/v1/blocks/{bob}")[0] == 204
+    group = create(serving, [bob, alice, carol])
+    assert set(lists(serving, people)) == {(bob, group), (carol, group)}
+    assert serving.request(alice, "DELETE", f"/v1/blocks/{bob}")[0] == 204
+    assert serving.cluster.sql(f"SELECT FROM store.blocks WHERE user_id = '{alice}'") == []
+
+
+def test_an_invitation_opens_a_group_unless_its_maker_has_blocked_who_comes(serving, people):
+    alice, bob, carol = people[:3]
+    group = create(serving, [alice])
+    invitation = {"id": str(uuid.uuid4())}
+    status, made = serving.request(alice, "POST", f"/v1/conversations/{group}/invitations", invitation)
+    assert status == 201, made
+    assert serving.request(bob, "POST", f"/v1/invitations/{made['code']}")[0] == 200
+    assert serving.request(alice, "PUT", f"/v1/blocks/{carol}")[0] == 204
+    assert serving.request(carol, "POST", f"/v1/invitations/{made['code']}")[0] == 404
+    assert set(lists(serving, people)) == {(alice, group), (bob, group)}
+    is_whole(serving, people)
+
+
+def test_a_key_serves_one_write_whoever_repeats_it_at_once(serving, people):
+    alice, bob = people[:2]
+    group = create(serving, [alice, bob])
+    message = serving.send(alice, group, "hello")[1]["id"]
+    path, key = f"/v1/conversations/{group}/messages/{message}", str(uuid.uuid4())
+    edits = at_once(6, lambda _: serving.request(alice, "PATCH", path, {"text": "bye"}, key=key))
+    assert [status for status, _ in edits] == [200] * 6
+    assert serving.cluster.sql(f"SELECT count(*) FROM store.outcomes WHERE key = '{key}'") == [["1"]]
+    changes = serving.cluster.sql(f"SELECT count(*) FROM store.changes WHERE conversation_id = '{group}'")
+    assert changes == [["2"]]  # its creation and one edit
+
+
+def test_those_who_write_at_once_to_the_same_lists_lose_no_position(serving, people):
+    def work(number: int):
+        for round in range(6):
+            group = create(serving, people[number:] + people[:number])
+            others = people[(number + round) % 6]
+            assert serving.request(people[number], "DELETE", f"/v1/conversations/{group}/members/{others}")[0] == 204
+
+    at_once(6, work)
+    is_whole(serving, people)
+
+
+def test_nothing_is_half_done_when_a_store_is_killed(serving, people):
+    def kill_one():
+        serving.kill("store", 1)
+        serving.wait(lambda: serving.slots() == 256)
+        serving.start("store", 1)
+        serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
+
+    while_creating(serving, people, kill_one)
+
+
+def test_nothing_is_half_done_when_a_worker_is_killed(serving, people):
+    def kill_one():
+        serving.cluster.kill(2)
+        time.sleep(0.2)
+        serving.cluster.revive()
+        serving.wait(lambda: serving.slots() == 256)
+
+    while_creating(serving, people, kill_one)
+    assert serving.cluster.sql("SELECT count(*) FROM pg_prepared_xacts", node=2) == [["0"]]
+
+
+def while_creating(serving, people, disturb):
+    """Each group is created until it is acknowledged, as clients do. Afterwards all of them are there, in every list."""
+    ended, created = threading.Event(), []
+
+    def work(number: int):
+        if number == 0:
+            try:
+                time.sleep(0.5)
+                disturb()
+                time.sleep(0.5)
+            finally:
+                ended.set()
+            return
+        while not ended.is_set():
+            created.append(create(serving, people[number:] + people[:number], within=90))
+
+    at_once(4, work)
+    assert len(created) > 5
+    serving.wait(lambda: not any(prepared(serving)))
+    assert set(lists(serving, people)) >= {(user, group) for user in people for group in created}
+    is_whole(serving, people)
+
+
+def prepared(serving):
+    """What waits on the nodes for the second phase: Citus looks for it every five seconds."""
+    return [serving.cluster.sql("SELECT gid FROM pg_prepared_xacts", node=node) for node in (1, 2)]
+
+
+def create(serving: Serving, members: list[str], within: float = 20) -> str:
+    body = {"id": str(uuid.uuid4()), "kind": "group", "members": members[1:]}
+    deadline = time.monotonic() + within
+    while (answer := serving.request(members[0], "POST", "/v1/conversations", body))[0] not in (200, 201):
+        assert answer[0] == 503 and time.monotonic() < deadline, (answer, serving.log_ends())
+        time.sleep(0.05)
+    return body["id"]
+
+
+def lists(serving, people) -> list[tuple[str, str]]:
+    names = ", ".join(f"'{user}'" for user in people)
+    sql = f"SELECT user_id, conversation_id FROM store.inbox WHERE user_id IN ({names}) AND NOT is_removed"
+    return [tuple(row) for row in serving.cluster.sql(sql)]
+
+
+def told(serving, user: str) -> list[list[str]]:
+    return serving.cluster.sql(f"SELECT useq FROM store.user_changes WHERE user_id = '{user}' ORDER BY useq")
+
+
+def is_whole(serving, people):
+    """Every stay has its place in a list and the other way round, the lists are counted right, and every position of a
+    private stream has its change."""
+    names = ", ".join(f"'{user}'" for user in people)
+    sql = serving.cluster.sql
+    stays = sql(f"SELECT user_id, conversation_id FROM store.memberships WHERE user_id IN ({names})")
+    inbox = sql(f"SELECT user_id, conversation_id FROM store.inbox WHERE user_id IN ({names})")
+    assert sorted({tuple(row) for row in stays}) == sorted(tuple(row) for row in inbox)
+    counted = dict(sql(f"SELECT user_id, conversation_count FROM store.user_streams WHERE user_id IN ({names})"))
+    for user in people:
+        assert int(counted.get(user, 0)) == len([row for row in inbox if row[0] == user])
+        positions = [int(useq) for (useq,) in told(serving, user)]
+        last = sql(f"SELECT last_useq FROM store.user_streams WHERE user_id = '{user}'")
+        assert positions == list(range(1, int(last[0][0]) + 1 if last else 1))
