@@ -111,7 +111,6 @@ final class ShardedStore: ShardOwnersDelegate {
         let entry = try? RequestEntry(bytes)
         let shard = shards[entry.map { placement.index(of: $0.slot) } ?? 0]
         shard.slots.takeRequest(bytes, of: frame) { (entry, request, bytes) throws(WireError) in
-            let kind = try StoreRequestKind(of: entry, from: frame.sender)
             try shard.service.receive(entry, request, in: frame, bytes)
         }
     }
