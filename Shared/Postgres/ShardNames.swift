@@ -97,15 +97,11 @@ public struct ShardNames: Equatable, Sendable {
     public func applied(to statement: Statement, _ users: UserRows) -> Statement {
         var applied = statement
         let borrowed = users == .ofShard ? [] : borrowedTables(of: statement)
-        switch users {
-        case .parameters where !borrowed.isEmpty:
-            let first = statement.parameters.count + 1
-            applied.parameters += borrowed.map { _ in .text }
-            applied.sql = self.applied(to: statement.sql) { name in
-                guard let place = borrowed.firstIndex(where: { names[$0] == name }) else { return name.shard }
-                return "unnest($\(first + place)::\(borrowed[place])[])"
-            }
-        case .ofShard, .parameters, .temporary: applied.sql = self.applied(to: statement.sql)
+        let first = statement.parameters.count + 1
+        applied.parameters += borrowed.map { _ in .text }
+        applied.sql = self.applied(to: statement.sql) { name in
+            guard let place = borrowed.firstIndex(where: { names[$0] == name }) else { return name.shard }
+            return "unnest($\(first + place)::\(borrowed[place])[])"
         }
         return applied
     }
@@ -144,8 +140,6 @@ public enum UserRows: Sendable {
     /// In parameters, one for each table behind those that the statement declares, in the order of `borrowedTables`: a text as
     /// PostgreSQL writes an array of the table's rows. They have no system columns.
     case parameters
-    /// In temporary tables of the session.
-    case temporary
 }
 
 extension UInt8 {

@@ -111,7 +111,7 @@ def test_a_conversation_shows_what_its_reader_keeps_about_it_and_what_became_of_
         """)
         shown = get(serving, ann, f"/v1/conversations/{conversation}")
         assert shown["draft"]["text"] == 'a "draft", {and} \\ more' and shown["pinOrder"] == 7, shown
-        assert shown["lastMessage"]["receipts"]["recipientCount"] == 1, shown
+        assert shown["lastMessage"]["recipientCount"] == 1, shown
         assert "draft" not in get(serving, ben, f"/v1/conversations/{conversation}")
         assert serving.request("mallory", "GET", f"/v1/conversations/{conversation}")[0] == 404
 
@@ -125,7 +125,7 @@ def test_settings_in_a_conversation_follow_those_of_the_user_on_another_node(ser
     for slot in shards(serving.cluster):
         conversation = make(serving, slot, ann, ben)
         path = f"/v1/conversations/{conversation}/settings"
-        assert get(serving, ann, path) == {"readReceipts": False, "inherited": True}
+        assert get(serving, ann, path) == {"readReceipts": False, "inherited": ["readReceipts"]}
         assert get(serving, ben, path)["readReceipts"] is True
 
 
@@ -221,7 +221,7 @@ def test_private_changes_are_told_in_their_order_with_what_each_is_about(serving
     private = syncing.round()[1]
     assert [change["conversationId"] for change in private] == conversations
     assert [change["useq"] for change in private] == [*range(1, 17)]
-    assert all(change["lastSeq"] == 2 and change["memberCount"] == 2 for change in private), private
+    assert all(change["lastSeq"] == 2 for change in private), private
 
 
 def test_a_search_finds_in_every_shard_and_goes_on_to_its_end(serving, names):
@@ -247,7 +247,9 @@ def test_a_search_finds_in_every_shard_and_goes_on_to_its_end(serving, names):
 
     assert found(5) == sent[::-1]
     # Behind the indexer, too.
-    serving.wait(lambda: int(serving.cluster.sql("SELECT count(*) FROM store.unindexed")[0][0]) == 0, within=120)
+    own = f"conversation_id IN (SELECT conversation_id FROM store.messages WHERE body LIKE '%{word}%')"
+    indexed = f"SELECT count(*) FROM store.search_positions WHERE indexed_seq > 1 AND {own}"
+    serving.wait(lambda: serving.cluster.sql(indexed) == [["17"]])
     assert found(5) == sent[::-1] == found(50)
     one = get(serving, ann, f"/v1/search?q={word}&conversationId={conversation}")
     assert [result["message"]["id"] for result in one["results"]] == sent[:-4:-1]
@@ -293,8 +295,8 @@ def test_requests_are_shown_latest_first_with_who_made_them(serving, names):
         """)
         asked.append(conversation)
     shown = get(serving, ann, "/v1/requests")["requests"]
-    assert [one["conversationId"] for one in shown] == asked[: len(shown)] and len(shown) > 10, shown
-    assert all(one["actorId"] == ben for one in shown), shown
+    assert [one["conversation"]["id"] for one in shown] == asked[: len(shown)] and len(shown) > 10, shown
+    assert all(one["userId"] == ben for one in shown), shown
 
 
 def test_a_digest_names_the_position_of_a_stream_on_another_node(serving, names):

@@ -208,7 +208,9 @@ struct UserRowsStatements: Sendable {
     ///
     /// - Parameters: user_slots smallint[] · users text[] · limit bigint
     private static func few(_ table: Table) -> Statement {
-        let row = table == .inbox ? #"jsonb_populate_record(i, '{"draft_text": null}')"# : table.row
+        let row =
+            table == .inbox
+            ? #"CASE WHEN i.draft_text IS NULL THEN i ELSE jsonb_populate_record(i, '{"draft_text": null}') END"# : table.row
         return Statement(
             "user_rows_few_\(table.rawValue)", parameters: [.array(.int2), .array(.text), .int8],
             """
