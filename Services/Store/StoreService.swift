@@ -51,6 +51,7 @@ final class StoreService: ShardService {
         erasures = Erasures(bus: bus, slots: slots, connection: queries.connection, log: log)
         revocations = Revocations(bus: bus, slots: slots, connection: queries.connection, log: log)
         trimmer = StreamTrimmer(writingInBackground)
+        if let shardSlots { trimmer.reaches = { [unowned shardSlots] in shardSlots.contains($0) } }
         releases = MediaReleases(bus: bus, slots: slots, connection: writingInBackground, log: log)
         profiles = ProfileAnnouncer(bus: bus, connection: queries.connection, log: log)
         lifetimes = Lifetimes(bus: bus, slots: slots, connection: queries.connection, log: log)

@@ -109,6 +109,23 @@ def test_those_who_write_at_once_to_the_same_lists_lose_no_position(serving, peo
     is_whole(serving, people)
 
 
+def test_a_private_stream_that_others_write_to_is_trimmed(serving, people):
+    """Of 1,000 that are kept, once 128 more have come."""
+    alice, bob = people[:2]
+    group = create(serving, [alice, bob])
+    slot = slot_of(bob)
+    serving.cluster.sql(f"""
+        INSERT INTO store.user_changes (user_slot, user_id, useq, kind, at)
+        SELECT {slot}, '{bob}', n, 1, now() FROM generate_series(2, 1150) n;
+        UPDATE store.user_streams SET last_useq = 1150 WHERE user_slot = {slot} AND user_id = '{bob}'
+    """)
+    path = f"/v1/conversations/{group}/members/{bob}"
+    assert serving.request(alice, "DELETE", path)[0] == 204
+    assert len(told(serving, bob)) == 1151
+    assert serving.request(alice, "PUT", path, {})[0] == 200
+    assert [int(useq) for (useq,) in told(serving, bob)] == [*range(153, 1153)]
+
+
 def test_nothing_is_half_done_when_a_store_is_killed(serving, people):
     def kill_one():
         serving.kill("store", 1)

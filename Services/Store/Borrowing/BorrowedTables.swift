@@ -136,6 +136,9 @@ struct BorrowedTables: Sendable {
         """,
     ]
 
+    /// Removes what is kept no longer of a private stream: up to the position in the third argument.
+    static let trimming = "DELETE FROM store.user_changes r WHERE \(ofUser) AND r.useq <= $1[3]::bigint"
+
     /// The rows of a user, an array of texts: of each table what PostgreSQL writes for an array of its rows.
     static let reading =
         "SELECT ARRAY["

@@ -35,7 +35,10 @@ struct Borrowing: Sendable {
                 """
                 CREATE TEMPORARY TABLE loans (user_slot smallint, user_id text, rows text[]) ON COMMIT DELETE ROWS
                 """,
-                "CREATE TEMPORARY TABLE lenders (slots smallint[], preparation text[], reading text, giving text[])",
+                """
+                CREATE TEMPORARY TABLE lenders (
+                    slots smallint[], preparation text[], reading text, giving text[], trimming text[])
+                """,
             ]
             + shards.map(insertLender)
             + [Self.lock, borrow, giveBack]
@@ -49,7 +52,8 @@ struct Borrowing: Sendable {
         let giving = tables.giving(shard.names).map(Self.quoted)
         return """
             INSERT INTO pg_temp.lenders VALUES ('{\(slots)}', ARRAY[\(preparation.joined(separator: ", "))],
-            \(Self.quoted(shard.names.applied(to: BorrowedTables.reading))), ARRAY[\(giving.joined(separator: ", "))])
+            \(Self.quoted(shard.names.applied(to: BorrowedTables.reading))), ARRAY[\(giving.joined(separator: ", "))],
+            ARRAY[\(Self.quoted(shard.names.applied(to: BorrowedTables.trimming)))])
             """
     }
 
@@ -66,21 +70,28 @@ struct Borrowing: Sendable {
             home smallint, key_slots smallint[], key_users text[], keys uuid[], user_slots smallint[], alone boolean[])
         RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
-            k record;
+            l record;
         BEGIN
             \(touch("home"));
-            FOR k IN
-                SELECT u.slot, hashtextextended(u.user_id || ' ' || u.key, 0) AS hash
-                FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key) ORDER BY 2
+            -- What is locked at one node in a row is one call.
+            FOR l IN
+                SELECT s.slot, array_agg(s.lock ORDER BY s.place) AS locks FROM (
+                    SELECT k.*, k.place - row_number() OVER (PARTITION BY k.slot ORDER BY k.place) AS run FROM (
+                        SELECT k.slot, k.lock, row_number() OVER (ORDER BY k.kind, k.hash) AS place FROM (
+                            SELECT u.slot, 1 AS kind, hashtextextended(u.user_id || ' ' || u.key, 0) AS hash,
+                                'SELECT pg_advisory_xact_lock('
+                                    || hashtextextended(u.user_id || ' ' || u.key, 0) || ')' AS lock
+                            FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key)
+                            UNION ALL
+                            SELECT u.slot, 2, u.slot,
+                                'SELECT pg_advisory_xact_lock' || CASE WHEN u.alone THEN '' ELSE '_shared' END
+                                    || '(\(Schema.erasureLocks), ' || u.slot || ')'
+                            FROM unnest(user_slots, alone) AS u(slot, alone)
+                        ) k
+                    ) k
+                ) s GROUP BY s.slot, s.run ORDER BY min(s.place)
             LOOP
-                PERFORM placement.run(ARRAY['SELECT pg_advisory_xact_lock(' || k.hash || ')'], NULL, NULL)
-                FROM store.slots WHERE slot = k.slot;
-            END LOOP;
-            FOR k IN SELECT u.slot, u.alone FROM unnest(user_slots, alone) AS u(slot, alone) ORDER BY 1 LOOP
-                PERFORM placement.run(ARRAY[
-                    'SELECT pg_advisory_xact_lock' || CASE WHEN k.alone THEN '' ELSE '_shared' END
-                        || '(\(Schema.erasureLocks), ' || k.slot || ')'], NULL, NULL)
-                FROM store.slots WHERE slot = k.slot;
+                PERFORM placement.run(l.locks, NULL, NULL) FROM store.slots WHERE slot = l.slot;
             END LOOP;
         END $$
         """
@@ -110,7 +121,8 @@ struct Borrowing: Sendable {
             """
     }
 
-    /// Gives back what has changed, and trims private streams that have grown (`StreamTrimmer` is of the user's slot).
+    /// Gives back what has changed, and trims private streams that have grown: `StreamTrimmer` does that where the user's slot is this
+    /// shard's.
     private var giveBack: String {
         let differences = tables.tables.enumerated().map { index, table in
             let lent = "unnest(loan.rows[\(index + 1)]::store.\(table.name)[])"
@@ -134,6 +146,8 @@ struct Borrowing: Sendable {
                 loan record;
                 changes text[];
                 steps text[];
+                trimming text[];
+                through bigint;
             BEGIN
                 FOR loan IN SELECT * FROM pg_temp.loans LOOP
                     changes := array_fill(NULL::text, ARRAY[\(2 * tables.tables.count)]);
@@ -144,6 +158,13 @@ struct Borrowing: Sendable {
                         WHERE loan.user_slot = ANY (l.slots) AND changes[n] IS NOT NULL);
                     CONTINUE WHEN steps IS NULL;
                     PERFORM placement.run(steps, NULL, changes) FROM store.slots WHERE slot = loan.user_slot;
+                    through := (
+                        SELECT max(h.useq) - \(PrivateTail.kept) FROM pg_temp.user_changes h
+                        WHERE h.user_slot = loan.user_slot AND h.user_id = loan.user_id AND h.useq % \(PrivateTail.step) = 0);
+                    CONTINUE WHEN through IS NULL OR through <= 0;
+                    trimming := (SELECT l.trimming FROM pg_temp.lenders l WHERE loan.user_slot = ANY (l.slots));
+                    PERFORM placement.run(trimming, NULL, ARRAY[loan.user_slot::text, loan.user_id, through::text])
+                    FROM store.slots WHERE slot = loan.user_slot;
                 END LOOP;
             END $$
             """

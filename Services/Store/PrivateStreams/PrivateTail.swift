@@ -7,6 +7,8 @@ import Slots
 enum PrivateTail {
     /// The number of changes that are replayed. Slightly more may be stored.
     static let kept: Int64 = 1_000
+    /// The number of changes to a stream between two trims.
+    static let step: Int64 = 128
     /// The number of rows that one statement removes.
     static let rowsAtOnce: Int64 = 500
 

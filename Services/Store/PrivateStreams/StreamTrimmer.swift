@@ -8,14 +8,14 @@ import Reactor
 /// no messages. Its queue is only in memory: what a crashed store left over is removed at the stream's next trim.
 @Reactor
 final class StreamTrimmer {
-    /// The number of changes to a stream between two trims.
-    private static let step: Int64 = 128
-    /// The maximum number of waiting users. Any further user is trimmed `step` changes later.
+    /// The maximum number of waiting users. Any further user is trimmed `PrivateTail.step` changes later.
     static let capacity = 16_384
     /// Limits trimming to a quarter of the time.
     private static let restFactor = 3
 
     private let connection: Connection
+    /// Whether the streams of a slot are reached by the connection. Others are trimmed by who writes them (`Borrowing`).
+    var reaches: @Reactor (Slot) -> Bool = { _ in true }
     private var waiting = FIFO<UserID>()
     private var ends: [UserID: Int64] = [:]
     private var isRunning = false
@@ -30,7 +30,7 @@ final class StreamTrimmer {
 
     /// Records that a user's stream has reached `useq`.
     func moved(_ user: UserID, to useq: Int64) {
-        guard useq > PrivateTail.kept, useq % Self.step == 0 else { return }
+        guard useq > PrivateTail.kept, useq % PrivateTail.step == 0, reaches(user.slot) else { return }
         let end = useq - PrivateTail.kept
         if let known = ends[user] {
             ends[user] = max(known, end)
