@@ -40,6 +40,32 @@ def test_every_statement_is_a_plain_one_of_its_worker_by_the_names_of_a_shard(cl
         assert "Citus" not in answer and all(re.search(r"_\d+$|^pg_", table) for table in used), f"{name}: {used}"
 
 
+@pytest.mark.parametrize("service", SCHEMAS)
+def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, service):
+    """As in a deployed system, whose services own no tables: PostgreSQL looks when a plan begins."""
+    database = f"rights_of_{service}"
+    cluster.create_database(database)
+    for each in SCHEMAS:
+        cluster.migrate(each, "--citus", database=database, owner="postgres")
+    for each in SCHEMAS:
+        cluster.grant(each, database)
+    slot = next(slot for slot, node in cluster.sql(PLACES, database=database) if node == cluster.nodes[1])
+    texts = statements(service, "--slot", slot, environment=cluster.environment(service, database))
+    script = ["SET client_min_messages = error;", "SET plan_cache_mode = force_generic_plan;"]
+    for name, (parameters, sql) in texts.items():
+        types = ", ".join(kind for _, kind in parameters)
+        values = ", ".join(["NULL"] * len(parameters))
+        script += [
+            f"PREPARE {name} {f'({types})' if types else ''} AS {sql};",
+            f"EXPLAIN (COSTS off) EXECUTE {name} {f'({values})' if values else ''};",
+        ]
+    done = subprocess.run(
+        ["psql", "-XAtq", cluster.url(service, 1, database)], input="\n".join(script), text=True, timeout=240,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert re.findall("ERROR.*", done.stdout) == []
+
+
 def test_the_places_of_shards_are_those_of_citus(cluster):
     lines = [line.split("\t") for line in cluster.run("store", "placement", check=True).splitlines()]
     assert len(lines) == 16 and {port for _, _, port, _ in lines} == {"5432"}
