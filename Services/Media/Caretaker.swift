@@ -24,8 +24,7 @@ final class Caretaker {
     private static let interval = Duration.seconds(5)
     private static let carriersAtOnce: Int64 = 200
 
-    private let writing: Connection
-    private let reading: Connection
+    private let database: MediaDatabase
     private let slots: OwnedSlots
     private let storage: MediaStorage
     private let objectPool: FilePool
@@ -43,11 +42,10 @@ final class Caretaker {
     private(set) var backlog: (files: Int64, bytes: Int64) = (0, 0)
 
     init(
-        _ writing: Connection, _ reading: Connection, slots: OwnedSlots, _ storage: MediaStorage,
+        _ database: MediaDatabase, slots: OwnedSlots, _ storage: MediaStorage,
         objectPool: FilePool, _ readers: Readers, _ inspections: Inspections, log: Log
     ) {
-        self.writing = writing
-        self.reading = reading
+        self.database = database
         self.slots = slots
         self.storage = storage
         self.objectPool = objectPool
@@ -83,17 +81,23 @@ final class Caretaker {
     /// What it was stays where the database is not reached.
     private func measureBacklog() async {
         let columns = MediaStatements.backlog.columns
-        let rows = try? await reading.query(MediaStatements.backlog) { $0.set($1.slots, to: Slot.all) }
-        guard let row = rows?.first else { return }
-        backlog = (row[columns.files], row[columns.bytes])
+        var sum: (files: Int64, bytes: Int64) = (0, 0)
+        for part in database.parts {
+            let rows = try? await part.reading.query(MediaStatements.backlog) { $0.set($1.slots, to: part.slots) }
+            guard let row = rows?.first else { return }
+            sum = (sum.files + row[columns.files], sum.bytes + row[columns.bytes])
+        }
+        backlog = sum
     }
 
     private func run() async {
-        do {
-            if reading.isUp { try await lookThroughAcquired() }
-            while writing.isUp, reading.isUp, try await step() {}
-        } catch {
-            log.warning("files could not be taken care of", [LogField("reason", "\(error)")])
+        for part in database.parts where part.isUp {
+            do {
+                try await lookThroughAcquired(part)
+                while part.isUp, try await step(part) {}
+            } catch {
+                log.warning("files could not be taken care of", [LogField("reason", "\(error)")])
+            }
         }
         guard unremoved.count > 0 else { return }
         log.error(
@@ -102,20 +106,26 @@ final class Caretaker {
     }
 
     /// What was being looked into when the former owner died is not waited for. What else was is due soon.
-    private func lookThroughAcquired() async throws {
-        guard !acquired.isEmpty else { return }
-        let taken = acquired
-        acquired = []
-        for row in try await reading.query(MediaStatements.processing, { $0.set($1.slots, to: taken) }) {
-            inspections.add(row[MediaStatements.processing.columns.id])
+    private func lookThroughAcquired(_ part: MediaDatabase.Part) async throws {
+        let taken = acquired.intersection(part.slots)
+        guard !taken.isEmpty else { return }
+        acquired.subtract(taken)
+        do {
+            for row in try await part.reading.query(MediaStatements.processing, { $0.set($1.slots, to: taken) }) {
+                inspections.add(row[MediaStatements.processing.columns.id])
+            }
+        } catch {
+            // A shard that has just moved, for one, is reached in a moment.
+            acquired.formUnion(taken)
+            throw error
         }
     }
 
     /// - Returns: whether there is more.
-    private func step() async throws -> Bool {
-        let owned = Slot.all.filter { slots.contains($0) }
+    private func step(_ part: MediaDatabase.Part) async throws -> Bool {
+        let owned = part.slots.filter { slots.contains($0) }
         guard !owned.isEmpty else { return false }
-        let rows = try await writing.query(MediaStatements.due) { $0.set($1.slots, to: owned) }
+        let rows = try await part.writing.query(MediaStatements.due) { $0.set($1.slots, to: owned) }
         let columns = MediaStatements.due.columns
         for row in rows { try await takeCare(of: MediaObject(row, columns)) }
         return rows.count == Self.rowsPerStep
@@ -124,7 +134,7 @@ final class Caretaker {
     private func takeCare(of object: MediaObject) async throws {
         switch object.state {
         case .uploading:
-            _ = try await writing.query(MediaStatements.expire) { $0.set($1, to: object.id) }
+            _ = try await database.writing(object.id.slot).query(MediaStatements.expire) { $0.set($1, to: object.id) }
             isHastened = true
         case .processing: inspections.add(object.id)
         case .ready, .refused: try await settle(object)
@@ -145,10 +155,10 @@ final class Caretaker {
         }
         if case .failure(let error) = result {
             unremoved = (unremoved.count + 1, error.description)
-            _ = try await writing.query(MediaStatements.postpone) { $0.set($1, to: id) }
+            _ = try await database.writing(id.slot).query(MediaStatements.postpone) { $0.set($1, to: id) }
             return
         }
-        _ = try await writing.query(MediaStatements.forget) { $0.set($1, to: id) }
+        _ = try await database.writing(id.slot).query(MediaStatements.forget) { $0.set($1, to: id) }
         removed += 1
     }
 
@@ -156,7 +166,7 @@ final class Caretaker {
 
     private func settle(_ object: MediaObject) async throws {
         guard try await findCarriers(of: object) else { return }
-        _ = try await writing.transaction { batch in
+        _ = try await database.writing(object.id.slot).transaction { batch in
             batch.execute(MediaStatements.lockObjects) { parameters, input in
                 parameters.set(input.slot, to: object.id.slot)
                 parameters.set(input.media, to: [object.id])
@@ -172,7 +182,7 @@ final class Caretaker {
         let columns = MediaStatements.carriers.columns
         var offset: Int64 = 0
         while true {
-            let rows = try await reading.query(MediaStatements.carriers) { parameters, input in
+            let rows = try await database.reading(object.id.slot).query(MediaStatements.carriers) { parameters, input in
                 parameters.set(input.slot, to: object.id.slot)
                 parameters.set(input.id, to: object.id)
                 parameters.set(input.limit, to: Self.carriersAtOnce)
@@ -183,7 +193,7 @@ final class Caretaker {
                 let query = MayReadAttachment(
                     object.id, of: message, by: object.uploader, in: conversation, reader: nil)
                 guard let isSent = await readers.ask(query) else { return false }
-                _ = try await writing.query(MediaStatements.carrierFound) { parameters, input in
+                _ = try await database.writing(object.id.slot).query(MediaStatements.carrierFound) { parameters, input in
                     parameters.set(input.slot, to: object.id.slot)
                     parameters.set(input.id, to: object.id)
                     parameters.set(input.conversation, to: conversation)

@@ -31,16 +31,18 @@ enum Main {
     }
 
     @Reactor private static func start(_ service: Service, _ configuration: MediaConfiguration) throws {
-        try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        let isDistributed = try Schema.migrator.requireVersion(
+            ofDatabaseAt: configuration.databaseURL, orDistributed: true)
+        let placement = isDistributed ? try Placement.toServe(ofDatabaseAt: configuration.databaseURL) : nil
         try configuration.storage.prepare()
         let bus = try service.openBus(configuration.bus)
-        let media = MediaService(service, configuration, bus: bus)
+        let media = MediaService(service, configuration, placement, bus: bus)
         let server = Server(media, limits: configuration.serverLimits)
         service.addMetrics(of: server)
         media.addHealth(to: service.health)
         service.drain.add("finish requests") { await server.drain(deadline: .seconds(2)) }
         service.drain.add("keep what has arrived") { await media.finish() }
-        service.drain.add("give the slots away") { await media.slots.drain() }
+        service.drain.add("give the slots away") { await media.drain() }
         service.drain.add("close the bus") { bus.close() }
         media.start()
         try server.listen(at: configuration.listen.description)

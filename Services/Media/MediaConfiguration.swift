@@ -32,6 +32,14 @@ struct MediaConfiguration: Sendable {
     var writer: ConnectionConfiguration { connection("parley-media-writer", MediaStatements.writing) }
     var reader: ConnectionConfiguration { connection("parley-media-reader", MediaStatements.reading) }
 
+    /// On Citus, of the sessions that hold the locks of shards.
+    var owner: ConnectionConfiguration {
+        // Who waits for a shard's former owner keeps its heartbeat, and tries again.
+        var configuration = connection("parley-media-owner", [])
+        configuration.settings = [("lock_timeout", "1s")]
+        return configuration
+    }
+
     private func connection(_ name: String, _ statements: [Statement]) -> ConnectionConfiguration {
         ConnectionConfiguration(
             url: databaseURL, applicationName: name,

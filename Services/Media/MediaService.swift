@@ -32,8 +32,8 @@ final class MediaService: HTTPHandler {
     let metrics: MediaMetrics
     private let service: Service
     private let bus: Bus
-    private let writing: Connection
-    private let reading: Connection
+    private let database: MediaDatabase
+    private let ownership: MediaSlots
     private let erased: ErasedUsers
     private let revoked: RevokedTokens
     private let carriers: Carriers
@@ -42,7 +42,8 @@ final class MediaService: HTTPHandler {
     private let storageHealth: StorageHealth
     private var signer: AddressSigner?
 
-    init(_ service: Service, _ configuration: MediaConfiguration, bus: Bus) {
+    /// - Parameter placement: on Citus, where the slots are.
+    init(_ service: Service, _ configuration: MediaConfiguration, _ placement: Placement?, bus: Bus) {
         self.service = service
         self.bus = bus
         storage = configuration.storage.uploads
@@ -50,25 +51,25 @@ final class MediaService: HTTPHandler {
         objectPool = objects.isRemote ? FilePool(threads: configuration.storage.connections) : pool
         storageHealth = StorageHealth(objects, objectPool, log: service.log)
         limits = configuration.limits
-        writing = Connection(configuration.writer)
-        reading = Connection(configuration.reader)
-        slots = OwnedSlots(bus, .media, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
-        uploads = Uploads(writing, configuration.limits, log: service.log)
+        database = MediaDatabase(configuration, placement)
+        ownership = MediaSlots(configuration, placement, database, bus: bus)
+        slots = ownership.owned
+        uploads = Uploads(database, configuration.limits, log: service.log)
         accounts = MediaAccounts(configuration.limits)
-        readers = Readers(reading, bus: bus, log: service.log)
+        readers = Readers(database, bus: bus, log: service.log)
         erased = ErasedUsers(bus: bus)
         revoked = RevokedTokens(bus: bus, longestLifetime: configuration.tokens.longestLifetime)
         authenticator = Authenticator(configuration.tokens, erased, revoked)
         metrics = MediaMetrics(service.metrics)
         let copies = MediaCopies(
-            writing, reading, objects, objectPool, accounts, dailyLimit: configuration.limits.bytesPerDay, erased,
+            database, objects, objectPool, accounts, dailyLimit: configuration.limits.bytesPerDay, erased,
             log: service.log)
-        carriers = Carriers(writing, copies, bus: bus, log: service.log)
+        carriers = Carriers(database, copies, bus: bus, log: service.log)
         inspections = Inspections(
             configuration.inspector, configuration.scanner, configuration.storage, pool, objectPool: objectPool,
-            writing, unsent: configuration.limits.unsent, metrics, log: service.log)
+            database, unsent: configuration.limits.unsent, metrics, log: service.log)
         caretaker = Caretaker(
-            writing, reading, slots: slots, configuration.storage, objectPool: objectPool, readers, inspections,
+            database, slots: slots, configuration.storage, objectPool: objectPool, readers, inspections,
             log: service.log)
         carriers.onHidden = { [unowned self] ids in
             ids.forEach { readers.forget($0) }
@@ -86,23 +87,30 @@ final class MediaService: HTTPHandler {
         revoked.start()
         readers.start()
         authenticator.watchKeys(service.log)
-        reading.onUp { [self] in Reactor.spawn { [self] in await loadKey() } }
-        for connection in [writing, reading] {
+        for part in database.parts {
+            part.reading.onUp { [self] in Reactor.spawn { [self] in await loadKey(part.reading) } }
+        }
+        for connection in database.connections {
             connection.onLoss { [service] error in
                 service.log.warning("connection to the database lost", [LogField("reason", error.debugDescription)])
             }
             connection.open()
         }
+        ownership.start()
         inspections.start()
         caretaker.start()
         storageHealth.start()
         addMetrics()
     }
 
-    private func loadKey() async {
+    /// Every node has the same.
+    private func loadKey(_ reading: Connection) async {
         guard let row = (try? await reading.query(MediaStatements.signingKey))?.first else { return }
         signer = AddressSigner(key: row[MediaStatements.signingKey.columns.key])
     }
+
+    /// Gives the slots away.
+    func drain() async { await ownership.drain() }
 
     /// Waits until what has arrived is kept.
     func finish() async {
@@ -111,8 +119,13 @@ final class MediaService: HTTPHandler {
     }
 
     func addHealth(to health: Health) {
-        health.require("writing connection") { [writing] in writing.isUp ? nil : "not connected to the database" }
-        health.require("reading connection") { [reading] in reading.isUp ? nil : "not connected to the database" }
+        // On Citus a worker that is away does not keep the others' files from being served.
+        health.require("writing connection") { [database] in
+            database.parts.contains { $0.writing.isUp } ? nil : "not connected to the database"
+        }
+        health.require("reading connection") { [database] in
+            database.parts.contains { $0.reading.isUp } ? nil : "not connected to the database"
+        }
         health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
         health.require("storage") { [storageHealth] in
             storageHealth.hasBeenUp ? nil : "the storage was not reached yet: see the log"

@@ -27,16 +27,32 @@ enum Main {
     }
 
     @Reactor private static func start(_ service: Service, _ configuration: ReceiptConfiguration) throws {
-        try Schema.migrator.requireVersion(ofDatabaseAt: configuration.databaseURL)
+        let isDistributed = try Schema.migrator.requireVersion(
+            ofDatabaseAt: configuration.databaseURL, orDistributed: true)
         try PublishedView.require(Publications.store, ofDatabaseAt: configuration.databaseURL)
+        let placement = isDistributed ? try Placement.toServe(ofDatabaseAt: configuration.databaseURL) : nil
         let bus = try service.openBus(configuration.bus)
-        let receipt = ReceiptService(configuration, bus: bus, log: service.log)
-        receipt.addHealth(to: service.health)
-        receipt.addMetrics(to: service.metrics)
-        service.drain.add("finish what is in flight") { await receipt.finish() }
-        service.drain.add("give the slots away") { await receipt.slots.drain() }
+        if let placement {
+            let receipt = ShardedReceipt(placement, configuration, bus: bus, log: service.log)
+            service.drain.add("finish what is in flight") { await receipt.finish() }
+            service.drain.add("give the slots away") { await receipt.drain() }
+            try serve(receipt.services, of: service, at: configuration.listen, bus)
+            receipt.start()
+        } else {
+            let receipt = ReceiptService(configuration, bus: bus, log: service.log)
+            service.drain.add("finish what is in flight") { await receipt.finish() }
+            service.drain.add("give the slots away") { await receipt.slots.drain() }
+            try serve([receipt], of: service, at: configuration.listen, bus)
+            receipt.start()
+        }
+    }
+
+    @Reactor private static func serve(
+        _ services: [ReceiptService], of service: Service, at address: ListenAddress, _ bus: Bus
+    ) throws {
+        ReceiptMetrics.addHealth(of: services, to: service.health)
+        ReceiptMetrics.add(of: services, to: service.metrics)
         service.drain.add("close the bus") { bus.close() }
-        try service.serveAdministration(at: configuration.listen)
-        receipt.start()
+        try service.serveAdministration(at: address)
     }
 }

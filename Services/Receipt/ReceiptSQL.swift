@@ -12,6 +12,7 @@ extension SQLNames {
         SignalVerdict.names, .cases(of: ReceiptVerdict.self),
         // Limits.
         .number("LastSeenStatements.peersLimit", LastSeenStatements.peersLimit),
+        .number("LastSeenStatements.conversationsLimit", LastSeenStatements.conversationsLimit),
         .number("ReceiptErasure.rowsLimit", ReceiptErasure.rowsLimit),
         .number("ReceiptImports.rowsPerStep", ReceiptImports.rowsPerStep),
         .sql("ChangeTime.now", ChangeTime.now))

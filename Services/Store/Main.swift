@@ -34,11 +34,13 @@ enum Main {
         let isDistributed = try Schema.migrator.requireVersion(
             ofDatabaseAt: configuration.databaseURL, orDistributed: true)
         try PublishedView.require(Publications.receipt, ofDatabaseAt: configuration.databaseURL)
-        let database = isDistributed ? try ShardedStore.database(of: configuration) : nil
+        let placement = isDistributed ? try Placement.toServe(ofDatabaseAt: configuration.databaseURL) : nil
         let bus = try service.openBus(configuration.bus)
         bus.receivesOwnFrames = true  // An erasure may ask for steps on slots of this very store.
-        if let database {
-            let store = ShardedStore(database, configuration, bus: bus, log: service.log)
+        if let placement {
+            var configuration = configuration
+            configuration.borrowing = try Borrowing(placement, ofDatabaseAt: configuration.databaseURL)
+            let store = ShardedStore(placement, configuration, bus: bus, log: service.log)
             service.drain.add("finish what is in flight") { await store.finish() }
             service.drain.add("give the slots away") { await store.drain() }
             try serve(store.services, of: service, at: configuration.listen, bus)

@@ -10,81 +10,40 @@ import Wire
 /// A store on a database on Citus: a service for each shard, and one receiver, which passes each request on to the shard
 /// of its slot.
 ///
-/// A service knows its own shard alone: by its sessions, a row of another one is not there. What a request reads elsewhere is
-/// borrowed or read there (`ShardReads`), and what it writes elsewhere is borrowed and given back (`Borrowing`).
+/// A service knows its own shard alone: by its sessions, a row of another one is not there. What it needs of others is borrowed
+/// (`Borrowing`), or read by their owners (`ShardReads`).
 @Reactor
-final class ShardedStore: ShardOwnersDelegate {
+final class ShardedStore {
     private let bus: Bus
-    private let placement: Placement
-    private var owners: ShardOwners!
-    private var shards: [StoreShard] = []
+    private let shards: ServedShards<StoreService>
+    /// Of each shard, what it reads of others, too.
+    private var reads: [ShardReads] = []
 
-    /// What is read of a distributed database at the start.
-    struct Database {
-        let placement: Placement
-        let borrowing: Borrowing
-    }
-
-    init(_ database: Database, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
-        let placement = database.placement
+    init(_ placement: Placement, _ configuration: StoreConfiguration, bus: Bus, log: Log) {
         self.bus = bus
-        self.placement = placement
-        owners = ShardOwners(
-            placement, configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks, delegate: self)
-        shards = placement.shards.map { shard in
-            StoreShard(shard, configuration, database.borrowing, bus: bus, log: log) { [weak self] in
-                self?.owners.giveUp($0)
+        shards = ServedShards(
+            placement, owner: configuration.owner, schema: Schema.name, lockClass: Schema.slotLocks,
+            onEndedSession: { log.warning("ended the session of a silent store", [LogField("pid", $0)]) },
+            slots: { OwnedSlots(bus, .store) },
+            make: { connections, slots in
+                var configuration = configuration
+                configuration.shard = connections
+                return StoreService(configuration, bus: bus, log: log, shardSlots: slots)
+            })
+        reads = shards.shards.enumerated().map { index, shard in
+            ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
+                guard let self, shards.shards[$0].isServing else { return nil }
+                return reads[$0]
             }
         }
-        for (index, shard) in shards.enumerated() {
-            shard.reads = ShardReads(index, of: placement, shard.service.queries, bus: bus) { [weak self] in
-                guard let shard = self?.shards[$0], shard.isServing else { return nil }
-                return shard.reads
-            }
-        }
-        for shard in shards {
-            shard.slots.onEndedSession = { log.warning("ended the session of a silent store", [LogField("pid", $0)]) }
-        }
     }
 
-    /// Nil unless the database is distributed. Throws if it cannot be served.
-    static func database(of configuration: StoreConfiguration) throws -> Database? {
-        let database = try BlockingConnection(url: configuration.databaseURL, applicationName: "parley-check")
-        guard let placement = try Placement(of: database) else { return nil }
-        try requireMovesWithoutWrites(placement, url: configuration.databaseURL)
-        return Database(placement: placement, borrowing: try Borrowing(placement, of: database))
-    }
-
-    /// Throws if a shard could be moved beside writes. Citus then copies it by logical replication, which has lost what was
-    /// committed straight to the shard meanwhile (decision 0063). Nodes that cannot do that move shards while writes wait.
-    private static func requireMovesWithoutWrites(_ placement: Placement, url: String) throws {
-        for node in Set(placement.shards.map(\.node)) {
-            // One that is away does not keep the others from being served.
-            guard let database = try? BlockingConnection(url: url, node: node, applicationName: "parley-check") else {
-                continue
-            }
-            let level: String = try database.query("SELECT current_setting('wal_level')")[0][0]
-            guard level != "logical" else { throw MovesBesideWrites(node: node) }
-        }
-    }
-
-    private struct MovesBesideWrites: Error, CustomStringConvertible {
-        let node: NodeAddress
-
-        var description: String {
-            """
-            \(node.host) has wal_level = logical, by which Citus moves shards beside traffic and loses messages; \
-            set it to replica
-            """
-        }
-    }
-
-    var services: [StoreService] { shards.map(\.service) }
+    var services: [StoreService] { shards.services }
 
     func start() {
         FoldedScalar.prepare()
         bus.onFrame = { [self] frame in receive(frame) }
-        owners.start()
+        shards.start()
     }
 
     /// Stops accepting requests and waits for the responses to accepted ones.
@@ -94,34 +53,25 @@ final class ShardedStore: ShardOwnersDelegate {
     }
 
     /// Gives all slots away, behind a last digest of each shard.
-    func drain() async {
-        for shard in shards { await shard.slots.drain() }
-        await owners.drain()
-    }
+    func drain() async { await shards.drain() }
 
     // MARK: Requests
 
     private func receive(_ frame: InboundFrame) {
         guard case .command = frame.topic else { return }
-        for bytes in frame.entries { receive(bytes, in: frame) }
-    }
-
-    private func receive(_ bytes: UnsafeRawBufferPointer, in frame: InboundFrame) {
-        // What cannot be read is the first one's to refuse: it has no slot.
-        let entry = try? RequestEntry(bytes)
-        let shard = shards[entry.map { placement.index(of: $0.slot) } ?? 0]
-        shard.slots.takeRequest(bytes, of: frame) { (entry, request, bytes) throws(WireError) in
+        shards.forEachRequest(in: frame) { (shard, entry, request, bytes) throws(WireError) in
+            let kind = try StoreRequestKind(of: entry, from: frame.sender)
+            if kind == .userRows, frame.sender == .receipt { try requirePublished(entry.fields) }
             try shard.service.receive(entry, request, in: frame, bytes)
         }
     }
 
-    // MARK: ShardOwnersDelegate
-
-    func acquired(_ slot: Slot, epoch: Int64, on node: NodeAddress) {
-        shards[placement.index(of: slot)].acquired(slot, epoch: epoch, on: node)
+    /// `receipt` is lent what is published to it, and no row of anything else.
+    private func requirePublished(_ fields: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = ByteReader(fields)
+        let tables = try UserRowsQuery(from: &reader).tables
+        guard tables.allSatisfy(UserRowsStatements.ofReceipt.contains) else {
+            throw .unknownValue(field: "tables", UInt64(tables.count))
+        }
     }
-
-    func lost(_ slot: Slot) { shards[placement.index(of: slot)].lost(slot) }
-
-    func ended(session: Int32) { shards[0].slots.ended(session: session) }
 }

@@ -1,6 +1,7 @@
 import Models
 import Postgres
 import ServiceKit
+import Slots
 
 /// The settings that a store reads from its environment.
 struct StoreConfiguration: Sendable {
@@ -14,6 +15,8 @@ struct StoreConfiguration: Sendable {
     let answersAttachments: Bool
     /// Of the service of a shard on Citus; nil: the tables are reached by the names that the statements have.
     var shard: ShardConnections?
+    /// On Citus, how the service reaches the rows of users in other shards.
+    var borrowing: Borrowing?
     /// How many days messages stay. Nil: without an end.
     let retention: Int32?
     /// What begins sessions in the place of libpq, in a simulation.
@@ -49,7 +52,7 @@ struct StoreConfiguration: Sendable {
         var configuration = writer
         configuration.applicationName = "parley-store-borrower"
         configuration.shard = (shard?.names).map(Borrowing.names)
-        configuration.preparation = shard?.borrowing.preparation
+        configuration.preparation = borrowing?.preparation
         configuration.statements += Borrowing.statements
         return configuration
     }
@@ -100,11 +103,10 @@ struct StoreConfiguration: Sendable {
         _ name: String, settings: [(name: String, value: String)], statements: [Statement], users: UserRows = .ofShard
     ) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(
-            url: databaseURL, applicationName: name, settings: settings, statements: statements + guards,
+            url: databaseURL, applicationName: name, settings: settings, statements: statements,
             sessionSource: sessionSource)
-        configuration.shard = shard?.names
+        configuration.reach(shard)
         configuration.users = users
-        configuration.node = shard?.node
         return configuration
     }
 

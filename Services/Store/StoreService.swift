@@ -9,7 +9,7 @@ import Wire
 
 /// Receives commands and queries for the slots that this store owns, and passes them to the writer and the queries.
 @Reactor
-final class StoreService {
+final class StoreService: ShardService {
     let writer: Writer
     /// Commits read positions, erasures and the trimming of private streams. It has its own connection, so neither many
     /// readers nor the erasure of a user with years of data delays messages.
@@ -150,13 +150,15 @@ final class StoreService {
         indexer.connection.close()
     }
 
-    // MARK: Shards (`StoreShard`)
+    // MARK: Shards (`ServedShard`)
 
     /// All connections, each with what it is for.
     var connections: [(Connection, ShardGuard.Use)] {
         ([writer.connection, indexer.connection] + furtherWriting).map { ($0, .writing) }
             + (queries.connection.connections + queries.searching.connection.connections).map { ($0, .reading) }
     }
+
+    var isReady: Bool { writer.connection.isUp && queries.connection.isUp }
 
     /// Opens all connections, whoever holds the slots.
     func open() {

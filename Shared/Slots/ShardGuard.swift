@@ -33,6 +33,11 @@ public struct ShardGuard: Sendable {
     /// For the connection to prepare.
     public var statements: [Statement] { [hold, prove, look] }
 
+    /// For what may be done without owning the slots: keeps the shard from being moved until the batch ends.
+    public func begin(_ batch: inout Batch, of shard: Placement.Shard) {
+        batch.execute(hold) { $0.add(shard.number) }
+    }
+
     /// Who waits for the end of a move has no lock on a table yet: the move needs them all. Who reads hardly waits
     /// (`lock_timeout`).
     public func begin(_ batch: inout Batch, _ use: Use, of shard: Placement.Shard, epoch: Int64) {

@@ -20,7 +20,13 @@ public final class ShardOwners {
     private let configuration: ConnectionConfiguration
     private weak var delegate: (any ShardOwnersDelegate)?
     private var nodes: [NodeAddress: Node] = [:]
+    /// The node of each shard, by its number, and what each node has said that it has.
+    private var places: [Int64: NodeAddress]
+    private var present: [NodeAddress: Set<Int64>] = [:]
     private var isDrained = false
+
+    /// Called with each shard that has moved, whoever owns it, and its node.
+    public var onMoved: @Reactor (Placement.Shard, NodeAddress) -> Void = { _, _ in }
 
     @Reactor private final class Node: SlotOwnerDelegate {
         let address: NodeAddress
@@ -55,6 +61,7 @@ public final class ShardOwners {
         delegate: any ShardOwnersDelegate
     ) {
         self.placement = placement
+        places = Dictionary(uniqueKeysWithValues: placement.shards.map { ($0.number, $0.node) })
         self.configuration = configuration
         self.schema = schema
         self.lockClass = lockClass
@@ -119,6 +126,18 @@ public final class ShardOwners {
         AND shardid IN (SELECT shardid FROM pg_dist_shard WHERE logicalrelid = 'placement.slots'::regclass)
         """
 
+    /// A shard has moved when another node has it, and the one that had it no longer says so.
+    private func note(_ shards: Set<Int64>, on address: NodeAddress) {
+        present[address] = shards
+        for shard in placement.shards {
+            guard let former = places[shard.number], present[former]?.contains(shard.number) != true,
+                let node = present.first(where: { $0.value.contains(shard.number) })?.key, node != former
+            else { continue }
+            places[shard.number] = node
+            onMoved(shard, node)
+        }
+    }
+
     private func look(at node: Node) {
         node.connection.submit {
             $0.execute(sql: Self.shardQuery)
@@ -127,6 +146,7 @@ public final class ShardOwners {
             guard let self, case .committed(let rows) = outcome, !isDrained else { return }
             let present = Set(rows[0].map { $0[0] as Int64 })
             node.owner.setShards(placement.shards.filter { present.contains($0.number) })
+            note(present, on: node.address)
             follow(Set(rows[1].map { NodeAddress(host: $0[0], port: $0[1]) }))
         }
     }

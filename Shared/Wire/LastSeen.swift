@@ -58,3 +58,70 @@ public struct LastSeen: WireCodable, Hashable {
         }
     }
 }
+
+// On Citus the service that answers `lastSeen` asks those that own the slots of the conversations, and then of their members.
+
+/// `peers`: the other members of these direct conversations of a user, all of one shard: the latest activity first. Those
+/// that are not direct are left out.
+///
+/// Layout: user name · count 2 × conversation 16. Response: `Peers`.
+public struct PeersQuery: WireCodable, Hashable {
+    /// The maximum number of conversations in one request.
+    public static let limit = 2_000
+
+    public var user: UserID
+    public var conversations: [ConversationID]
+
+    public init(of user: UserID, in conversations: [ConversationID]) {
+        precondition(conversations.count <= Self.limit, "a request holds \(Self.limit) conversations")
+        self.user = user
+        self.conversations = conversations
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        user = try reader.user()
+        conversations = []
+        for _ in 0..<(try reader.number(UInt16.self)) { conversations.append(try reader.conversation()) }
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(user)
+        buffer.append(bigEndian: UInt16(conversations.count))
+        for conversation in conversations { buffer.append(conversation) }
+    }
+}
+
+/// The response to `peers`. Layout: count 2 × (user name · time of the conversation's latest activity 8 (ms)).
+public struct Peers: WireCodable, Hashable {
+    public struct Peer: Hashable, Sendable {
+        public var user: UserID
+        public var lastAt: Timestamp
+
+        public init(_ user: UserID, lastAt: Timestamp) {
+            self.user = user
+            self.lastAt = lastAt
+        }
+    }
+
+    public var peers: [Peer]
+
+    public init(_ peers: [Peer]) { self.peers = peers }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        peers = []
+        for _ in 0..<(try reader.number(UInt16.self)) {
+            peers.append(Peer(try reader.user(), lastAt: try reader.time()))
+        }
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.append(bigEndian: UInt16(peers.count))
+        for peer in peers {
+            buffer.append(peer.user)
+            buffer.append(peer.lastAt)
+        }
+    }
+}
+
+// `seenPeers`: when users of one shard were last seen, those of them who show it. Layout as `SeenUsers`, response as
+// `LastSeen`. `forgetSeen`: a user is erased. Layout as `LastSeenQuery`, response 204.

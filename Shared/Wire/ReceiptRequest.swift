@@ -8,9 +8,12 @@ public enum ReceiptRequestKind: UInt8, CaseIterable, Sendable {
     case importReceipts = 3
     case erase = 10
     case dropReceipts = 11
+    case forgetSeen = 12
     case status = 64
     case positions = 65
     case lastSeen = 66
+    case peers = 67
+    case seenPeers = 68
 }
 
 /// `signal`: a user has stored, or read, a conversation up to a position. Horizons only move forward, so repetitions

@@ -7,7 +7,7 @@ public enum Role: String, CaseIterable, Sendable {
         switch self {
         case .ingest: [.store, .receipt, .media]
         case .store: [.ingest, .receipt, .fanout, .store, .media]
-        case .receipt: [.ingest, .fanout, .store]
+        case .receipt: [.ingest, .fanout, .store, .receipt]
         case .fanout: [.store, .receipt, .fanout]
         case .media: [.ingest, .store]
         }
@@ -25,7 +25,7 @@ extension Topic {
     public func mayBePublished(by role: Role) -> Bool {
         switch self {
         case .command: true
-        case .receiptCommand: role == .ingest || role == .fanout || role == .store
+        case .receiptCommand: role == .ingest || role == .fanout || role == .store || role == .receipt
         case .mediaCommand: role == .ingest || role == .store
         case .response: role == .store || role == .receipt || role == .media
         case .change, .privateChange, .digest, .erasure, .revocation: role == .store
@@ -85,6 +85,8 @@ extension ReceiptRequestKind: RequestKind {
         case .seen, .status, .positions, .lastSeen: [.fanout]
         case .importReceipts, .dropReceipts: [.ingest]
         case .erase: [.store]
+        // On Citus.
+        case .peers, .seenPeers, .forgetSeen: [.receipt]
         }
     }
 

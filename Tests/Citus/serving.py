@@ -21,13 +21,14 @@ _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 class Serving:
     """Processes of this test, which end with it."""
 
-    def __init__(self, cluster: Cluster, stores: int = 2):
+    def __init__(self, cluster: Cluster, stores: int = 2, **others: int):
+        """`others`: how many processes there are of further services."""
         self.cluster = cluster
         self.processes: dict[tuple[str, int], subprocess.Popen] = {}
-        for number in range(stores):
-            self.start("store", number)
-        self.start("ingest")
-        self.wait(lambda: self.slots() == 256)
+        for service, count in [("store", stores), *others.items(), ("ingest", 1)]:
+            for number in range(count):
+                self.start(service, number)
+        self.wait_until_owned()
 
     def start(self, service: str, number: int = 0):
         state = self.cluster.system.state
@@ -44,6 +45,8 @@ class Serving:
                 "PARLEY_BUS_BIND": f"ipc://{state}/{service}-{number}.sock",
                 "PARLEY_JWT_SECRET": SECRET,
                 "PARLEY_WEB": "0",
+                "PARLEY_MEDIA_STORAGE": f"file://{state}/media",
+                "PARLEY_MEDIA_INSPECTOR": str(EXECUTABLES / "media-inspector"),
             }
         )
         (state / f"{service}-{number}.sock").unlink(missing_ok=True)
@@ -76,13 +79,19 @@ class Serving:
         for service, number in [*self.processes]:
             self.end(service, number, signal.SIGTERM)
 
-    def slots(self) -> int:
-        """How many slots the stores own by their metrics."""
-        return sum(self.metric(number, "parley_store_slots") for name, number in self.processes if name == "store")
+    def slots(self, service: str = "store") -> int:
+        """How many slots the processes of a service own by their metrics."""
+        name = f"parley_{service}_slots"
+        return sum(self.metric(number, name, service) for each, number in self.processes if each == service)
 
-    def metric(self, number: int, name: str) -> int:
+    def wait_until_owned(self):
+        """Until every slot has an owner of each kind, and the owners have sessions with all of their shards."""
+        for service in {name for name, _ in self.processes} & {"store", "receipt", "media"}:
+            self.wait(lambda service=service: self.slots(service) == 256)
+
+    def metric(self, number: int, name: str, service: str = "store") -> int:
         try:
-            with _open(self.address("store", number) + "/metrics", timeout=5) as answer:
+            with _open(self.address(service, number) + "/metrics", timeout=5) as answer:
                 lines = answer.read().decode().splitlines()
         except OSError:
             return 0
@@ -103,6 +112,7 @@ class Serving:
     # Requests
 
     def request(self, user: str, method: str, path: str, body=None, key: str | None = None) -> tuple[int, Any]:
+        """Of ingest."""
         request = urllib.request.Request(
             self.address("ingest") + path,
             method=method,
@@ -155,6 +165,35 @@ class Serving:
             INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role) VALUES {stays}
         """)
         return conversation
+
+
+def shards(cluster: Cluster) -> dict[int, str]:
+    """The node of each shard, by the lowest of its slots."""
+    lines = [line.split("\t") for line in cluster.run("store", "placement", check=True).splitlines()]
+    return {int(slots.split(",")[0]): node for _, node, _, slots in lines}
+
+
+def shard_of_slots(cluster: Cluster) -> dict[int, int]:
+    """The lowest slot of the shard of each slot."""
+    lines = [line.split("\t")[3].split(",") for line in cluster.run("store", "placement", check=True).splitlines()]
+    return {int(slot): int(slots[0]) for slots in lines for slot in slots}
+
+
+def user_in(slots, prefix: str = "user") -> str:
+    """A new user whose slot is among these."""
+    while True:
+        if slot_of(name := f"{prefix}-{uuid.uuid4()}") in slots:
+            return name
+
+
+def move(cluster: Cluster, slot: int):
+    """Moves the shard of a slot to the other worker, with all that belongs to it."""
+    [[shard, here]] = cluster.sql(f"""
+        SELECT shardid, nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
+        WHERE shardid = get_shard_id_for_distribution_column('placement.slots', {slot}::smallint)
+    """)
+    there = next(node for node in cluster.nodes[1:] if node != here)
+    cluster.sql(f"SELECT citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432, 'block_writes')")
 
 
 def slot_of(user: str) -> int:

@@ -6,7 +6,7 @@ import time
 import uuid
 
 import pytest
-from serving import Serving, at_once, slot_of
+from serving import Serving, at_once, move, shards, slot_of
 
 
 @pytest.fixture(scope="module")
@@ -14,12 +14,6 @@ def serving(cluster):
     serving = Serving(cluster)
     yield serving
     serving.stop()
-
-
-def shards(cluster) -> dict[int, str]:
-    """The node of each shard, by the lowest of its slots."""
-    lines = [line.split("\t") for line in cluster.run("store", "placement", check=True).splitlines()]
-    return {int(slots.split(",")[0]): node for _, node, _, slots in lines}
 
 
 def test_the_stores_share_the_shards_of_each_worker(serving):
@@ -303,13 +297,3 @@ def while_sending(serving: Serving, conversation: str, disturb) -> list[str]:
 
 def epoch_of(cluster, slot: int) -> int:
     return int(cluster.sql(f"SELECT epoch FROM store.slots WHERE slot = {slot}")[0][0])
-
-
-def move(cluster, slot: int):
-    """To the other worker, with all that belongs to it."""
-    [[shard, here]] = cluster.sql(f"""
-        SELECT shardid, nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
-        WHERE shardid = get_shard_id_for_distribution_column('placement.slots', {slot}::smallint)
-    """)
-    there = next(node for node in cluster.nodes[1:] if node != here)
-    cluster.sql(f"SELECT citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432, 'block_writes')")

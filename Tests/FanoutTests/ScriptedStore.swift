@@ -362,6 +362,7 @@ final class ScriptedStore {
             bus.respond(to: request, status: 200) { writeStatus(query.conversation, version, to: &$0) }
         case .erase: preconditionFailure("fanout erases nothing")
         case .importReceipts, .dropReceipts: preconditionFailure("fanout imports nothing")
+        case .peers, .seenPeers, .forgetSeen: preconditionFailure("only receipt services ask each other")
         case .positions:
             let ahead = try! StreamPositions(from: &reader).positions.compactMap { position -> StreamPosition? in
                 guard case .conversation(let conversation) = position.key else { return nil }

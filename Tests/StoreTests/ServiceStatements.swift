@@ -25,7 +25,7 @@ enum ServiceStatements {
             var environment = environment
             let receipt = try ReceiptConfiguration(environment: &environment)
             return [receipt.writer, receipt.queries, receipt.completions].flatMap(\.statements)
-                + ofOwner(Receipt.Schema.name)
+                + LastSeenStatements.ofShards + UntoldStatements.ofShards + ofOwner(Receipt.Schema.name)
         }
     }
 

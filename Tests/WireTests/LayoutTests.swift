@@ -286,6 +286,11 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         LastSeen([PresenceList.Departure(bob, lastSeen: Timestamp(milliseconds: 60_000))]),
         "0001" + "03626f62" + "000000000000ea60"
     ),
+    (PeersQuery(of: bob, in: [conversation]), "03626f62" + "0001" + "018900000000700080000000000000c5"),
+    (
+        Peers([.init(bob, lastAt: Timestamp(milliseconds: 60_000))]),
+        "0001" + "03626f62" + "000000000000ea60"
+    ),
     (
         MayReadAttachment(media, of: message, by: alice, in: conversation, reader: bob),
         "018900000000700080000000000000c5" + "03626f62" + "0189000000007000800000000000aaaa" + "05616c696365"

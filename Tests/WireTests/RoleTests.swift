@@ -104,9 +104,12 @@ import Wire
             importReceipts  ingest
             erase                   store
             dropReceipts    ingest
+            forgetSeen                              receipt
             status                         fanout
             positions                      fanout
             lastSeen                       fanout
+            peers                                   receipt
+            seenPeers                               receipt
             """)
     }
 
@@ -143,6 +146,7 @@ import Wire
             #expect(publishers.allSatisfy { !$0.listeners.isEmpty })
         }
         #expect(Role.fanout.listeners == [.store, .receipt, .fanout])
+        #expect(Role.receipt.listeners == [.ingest, .store, .receipt, .fanout])
         #expect(Role.ingest.listeners == [.store, .receipt, .media])
         #expect(Role.media.listeners == [.ingest, .store])
     }

@@ -14,14 +14,14 @@ final class Carriers {
 
     private static let limit = 1_024
 
-    private let writing: Connection
+    private let database: MediaDatabase
     private let copies: MediaCopies
     private let bus: Bus
     private let log: Log
     private var inFlight = 0
 
-    init(_ writing: Connection, _ copies: MediaCopies, bus: Bus, log: Log) {
-        self.writing = writing
+    init(_ database: MediaDatabase, _ copies: MediaCopies, bus: Bus, log: Log) {
+        self.database = database
         self.copies = copies
         self.bus = bus
         self.log = log
@@ -60,7 +60,7 @@ final class Carriers {
             message.media.filter { $0.slot == slot }.map { (message.message, $0) }
         }
         let media = Set(pairs.map(\.1)).sorted { $0.uuid < $1.uuid }
-        let results = try await writing.transaction { batch in
+        let results = try await database.writing(slot).transaction { batch in
             batch.execute(MediaStatements.lockObjects) { parameters, input in
                 parameters.set(input.slot, to: slot)
                 parameters.set(input.media, to: media)
@@ -120,7 +120,7 @@ final class Carriers {
     func release(_ release: ReleaseMedia, _ request: RequestKey) {
         begin(request) { [self] () async throws(DatabaseError) in
             let media = release.message.media.filter { $0.slot == release.uploader.slot }
-            _ = try await writing.transaction { batch in
+            _ = try await database.writing(release.uploader.slot).transaction { batch in
                 batch.execute(MediaStatements.lockObjects) { parameters, input in
                     parameters.set(input.slot, to: release.uploader.slot)
                     parameters.set(input.media, to: media)
@@ -141,7 +141,7 @@ final class Carriers {
     /// Hides what a user has uploaded, and says whether there is more.
     func erase(_ user: UserID, _ request: RequestKey) {
         begin(request) { [self] () async throws(DatabaseError) in
-            let rows = try await writing.query(MediaStatements.erase) { parameters, input in
+            let rows = try await database.writing(user.slot).query(MediaStatements.erase) { parameters, input in
                 parameters.set(input.slot, to: user.slot)
                 parameters.set(input.user, to: user)
             }

@@ -8,8 +8,7 @@ import Wire
 /// gone with their messages. The bytes are not sent anywhere: a directory has them by another name, an object store copies them itself.
 @Reactor
 final class MediaCopies {
-    private let writing: Connection
-    private let reading: Connection
+    private let database: MediaDatabase
     private let objects: any ObjectStorage
     private let pool: FilePool
     private let accounts: MediaAccounts
@@ -18,11 +17,10 @@ final class MediaCopies {
     private let log: Log
 
     init(
-        _ writing: Connection, _ reading: Connection, _ objects: any ObjectStorage, _ pool: FilePool,
+        _ database: MediaDatabase, _ objects: any ObjectStorage, _ pool: FilePool,
         _ accounts: MediaAccounts, dailyLimit: Int64, _ erased: ErasedUsers, log: Log
     ) {
-        self.writing = writing
-        self.reading = reading
+        self.database = database
         self.objects = objects
         self.pool = pool
         self.accounts = accounts
@@ -66,7 +64,7 @@ final class MediaCopies {
     private var noRoom: Problem { Problem(.rateLimited, "more bytes a day than a user may upload: \(dailyLimit)") }
 
     private func used(by user: UserID) async throws(DatabaseError) -> Int64 {
-        try await writing.query(MediaStatements.usedToday) { parameters, input in
+        try await database.writing(user.slot).query(MediaStatements.usedToday) { parameters, input in
             parameters.set(input.slot, to: user.slot)
             parameters.set(input.user, to: user)
         }[0][MediaStatements.usedToday.columns.used]
@@ -74,7 +72,7 @@ final class MediaCopies {
 
     private func present(_ ids: [MediaID], of user: UserID) async throws(DatabaseError) -> [MediaID] {
         let columns = MediaStatements.attachable.columns
-        return try await writing.query(MediaStatements.attachable) { parameters, input in
+        return try await database.writing(user.slot).query(MediaStatements.attachable) { parameters, input in
             parameters.set(input.slot, to: user.slot)
             parameters.set(input.uploader, to: user)
             parameters.set(input.media, to: ids)
@@ -85,7 +83,7 @@ final class MediaCopies {
         // All files of a message have one uploader, so one slot.
         guard let slot = copies.keys.first?.slot else { return [] }
         let columns = MediaStatements.copyable.columns
-        return try await reading.query(MediaStatements.copyable) { parameters, input in
+        return try await database.reading(slot).query(MediaStatements.copyable) { parameters, input in
             parameters.set(input.slot, to: slot)
             parameters.set(input.media, to: Array(copies.keys))
             parameters.set(input.conversation, to: request.sourceConversation)
@@ -99,7 +97,7 @@ final class MediaCopies {
     }
 
     private func note(_ sources: [Source], of user: UserID) async throws(DatabaseError) {
-        _ = try await writing.transaction { batch in
+        _ = try await database.writing(user.slot).transaction { batch in
             batch.execute(MediaStatements.lockUsage) { parameters, input in
                 parameters.set(input.slot, to: user.slot)
                 parameters.set(input.user, to: user)

@@ -29,7 +29,7 @@ final class Inspections {
     private let objectPool: FilePool
     /// For the scanner.
     private let scanPool: FilePool?
-    private let writing: Connection
+    private let database: MediaDatabase
     private let unsent: Duration
     private let metrics: MediaMetrics
     private let log: Log
@@ -43,7 +43,7 @@ final class Inspections {
 
     init(
         _ configuration: InspectorConfiguration?, _ scanner: VirusScanner?, _ storage: MediaStorage, _ pool: FilePool,
-        objectPool: FilePool, _ writing: Connection, unsent: Duration, _ metrics: MediaMetrics, log: Log
+        objectPool: FilePool, _ database: MediaDatabase, unsent: Duration, _ metrics: MediaMetrics, log: Log
     ) {
         self.configuration = configuration
         inspectors = configuration.map { Inspectors($0, log: log) }
@@ -53,7 +53,7 @@ final class Inspections {
         self.pool = pool
         self.objectPool = objectPool
         scanPool = scanner.map { _ in FilePool(threads: configuration?.atOnce ?? Self.atOnce) }
-        self.writing = writing
+        self.database = database
         self.unsent = unsent
         self.metrics = metrics
         self.log = log
@@ -110,7 +110,7 @@ final class Inspections {
 
     /// If that fails, the file is due a little earlier or later.
     private func note(_ statement: PreparedStatement<MediaStatements.ObjectInput, NoFields>, of id: MediaID) {
-        Reactor.spawn { [writing] in _ = try? await writing.query(statement) { $0.set($1, to: id) } }
+        Reactor.spawn { [database] in _ = try? await database.writing(id.slot).query(statement) { $0.set($1, to: id) } }
     }
 
     // MARK: One file
@@ -146,7 +146,7 @@ final class Inspections {
     /// - Returns: which try this is; nil if there is nothing to be done, or the database fails.
     private func begun(_ id: MediaID) async -> Int16? {
         do throws(DatabaseError) {
-            let rows = try await writing.query(MediaStatements.beginInspection) { $0.set($1, to: id) }
+            let rows = try await database.writing(id.slot).query(MediaStatements.beginInspection) { $0.set($1, to: id) }
             return rows.first.map { $0[MediaStatements.beginInspection.columns.attempts] }
         } catch {
             log.warning("a file could not be looked into", [LogField("reason", error.debugDescription)])
@@ -257,7 +257,7 @@ final class Inspections {
 
     private func finish(_ id: MediaID, _ verdict: Verdict) async {
         do throws(DatabaseError) {
-            let rows = try await writing.query(MediaStatements.finishInspection) { parameters, input in
+            let rows = try await database.writing(id.slot).query(MediaStatements.finishInspection) { parameters, input in
                 parameters.set(input.slot, to: id.slot)
                 parameters.set(input.id, to: id)
                 parameters.set(input.unsentSeconds, to: unsent.components.seconds)

@@ -36,7 +36,7 @@ final class Readers {
     }
 
     private let bus: Bus
-    private let reading: Connection
+    private let database: MediaDatabase
     private let log: Log
     private var grants: [Key: Grant] = [:]
     /// The keys of grants that a change takes back, and of those that a store is being asked for.
@@ -47,8 +47,8 @@ final class Readers {
     private var lastAsked: UInt64 = 0
     private(set) var asked = 0
 
-    init(_ reading: Connection, bus: Bus, log: Log) {
-        self.reading = reading
+    init(_ database: MediaDatabase, bus: Bus, log: Log) {
+        self.database = database
         self.bus = bus
         self.log = log
         Reactor.every(.seconds(10)) { [weak self] in self?.forgetOld(at: .now) }
@@ -93,7 +93,7 @@ final class Readers {
 
     private func row(_ id: MediaID) async throws(Reply) -> MediaObject {
         do {
-            let rows = try await reading.query(MediaStatements.object) { $0.set($1, to: id) }
+            let rows = try await database.reading(id.slot).query(MediaStatements.object) { $0.set($1, to: id) }
             guard let row = rows.first else { throw Reply.notFound }
             return MediaObject(row, MediaStatements.object.columns)
         } catch let reply as Reply {
@@ -123,7 +123,7 @@ final class Readers {
     private func carriers(of id: MediaID, from offset: Int64) async throws(Reply) -> [Carrier] {
         let columns = MediaStatements.carriers.columns
         do {
-            return try await reading.query(MediaStatements.carriers) { parameters, input in
+            return try await database.reading(id.slot).query(MediaStatements.carriers) { parameters, input in
                 parameters.set(input.slot, to: id.slot)
                 parameters.set(input.id, to: id)
                 parameters.set(input.limit, to: Int64(Self.carriersAtOnce))

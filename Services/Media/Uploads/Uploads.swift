@@ -7,13 +7,13 @@ import ServiceKit
 /// Uploads as the database has them.
 @Reactor
 final class Uploads {
-    private let writing: Connection
+    private let database: MediaDatabase
     private let limits: UploadLimits
     private let log: Log
     private var random = SystemRandomNumberGenerator()
 
-    init(_ writing: Connection, _ limits: UploadLimits, log: Log) {
-        self.writing = writing
+    init(_ database: MediaDatabase, _ limits: UploadLimits, log: Log) {
+        self.database = database
         self.limits = limits
         self.log = log
     }
@@ -44,7 +44,7 @@ final class Uploads {
     func create(of user: UserID, size: Int64, _ metadata: UploadMetadata) async throws(Reply) -> Claim {
         let id = MediaID.random(of: user), number = newNumber()
         let results = try await reaching { () async throws(DatabaseError) in
-            try await writing.transaction { batch in
+            try await database.writing(id.slot).transaction { batch in
                 batch.execute(MediaStatements.lockUsage) { parameters, input in
                     parameters.set(input.slot, to: user.slot)
                     parameters.set(input.user, to: user)
@@ -96,7 +96,7 @@ final class Uploads {
     ) async throws(Reply) -> Claim {
         let number = number ?? newNumber()
         let rows = try await reaching { () async throws(DatabaseError) in
-            try await writing.query(MediaStatements.claim) { parameters, input in
+            try await database.writing(id.slot).query(MediaStatements.claim) { parameters, input in
                 parameters.set(input.slot, to: id.slot)
                 parameters.set(input.id, to: id)
                 parameters.set(input.user, to: user)
@@ -123,7 +123,7 @@ final class Uploads {
         _ claim: Claim, to offset: Int64, sha256: String?
     ) async -> Result<Void, UploadFailure> {
         do {
-            let rows = try await writing.query(MediaStatements.advance) { parameters, input in
+            let rows = try await database.writing(claim.id.slot).query(MediaStatements.advance) { parameters, input in
                 parameters.set(input.slot, to: claim.id.slot)
                 parameters.set(input.id, to: claim.id)
                 parameters.set(input.claim, to: claim.number)
@@ -140,7 +140,7 @@ final class Uploads {
     /// Hides a file of its uploader that no message may carry.
     func terminate(_ id: MediaID, of user: UserID) async throws(Reply) {
         let rows = try await reaching { () async throws(DatabaseError) in
-            try await writing.query(MediaStatements.terminate) { parameters, input in
+            try await database.writing(id.slot).query(MediaStatements.terminate) { parameters, input in
                 parameters.set(input.slot, to: id.slot)
                 parameters.set(input.id, to: id)
                 parameters.set(input.user, to: user)

@@ -31,30 +31,47 @@ struct ReceiptErasure {
     private let connection: Connection
     private let bus: Bus
     private let log: Log
+    /// On Citus, where when the user was online is removed.
+    private let others: OtherShards?
 
-    init(_ connection: Connection, bus: Bus, log: Log) {
+    init(_ connection: Connection, bus: Bus, log: Log, others: OtherShards?) {
         self.connection = connection
+        self.others = others
         self.bus = bus
         self.log = log
     }
 
     func respond(to request: RequestKey, _ erasure: EraseReceipts) {
         guard connection.isUp else { return bus.abandon(request) }
-        connection.submit { batch in
+        connection.submit { [others] batch in
+            if others == nil { batch.execute(LastSeenStatements.forget) { $0.set($1, to: erasure.user) } }
             batch.execute(Self.lock) { $0.set($1, to: erasure.conversation) }
             batch.execute(Self.erase) { parameters, input in
                 parameters.set(input.key, to: erasure.conversation)
                 parameters.set(input.user, to: erasure.user)
             }
-        } completion: { [bus, log] outcome in
+        } completion: { [self] outcome in
             switch outcome {
             case .committed(let rows):
-                let hasMore: Bool = rows[1].first.map { $0[Self.erase.columns.hasMore] } ?? false
+                let hasMore: Bool = rows[rows.count - 1].first.map { $0[Self.erase.columns.hasMore] } ?? false
+                if let others, !hasMore { return forgetSeen(erasure.user, others, request) }
                 bus.respond(to: request, status: hasMore ? 202 : 204)
-            case .failed(let error, _), .unknown(let error):
-                log.warning("receipts could not be erased", [LogField("reason", error.debugDescription)])
-                bus.abandon(request)
+            case .failed(let error, _), .unknown(let error): failed(request, error)
             }
         }
+    }
+
+    private func forgetSeen(_ user: UserID, _ others: OtherShards, _ request: RequestKey) {
+        Reactor.spawn { [self] in
+            do throws(DatabaseError) {
+                try await others.forgetSeen(user)
+                bus.respond(to: request, status: 204)
+            } catch { failed(request, error) }
+        }
+    }
+
+    private func failed(_ request: RequestKey, _ error: DatabaseError) {
+        log.warning("receipts could not be erased", [LogField("reason", error.debugDescription)])
+        bus.abandon(request)
     }
 }

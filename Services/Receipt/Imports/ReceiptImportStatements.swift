@@ -33,15 +33,16 @@ enum ReceiptImportStatements {
     private static let drop = PreparedStatement<ConversationInput, DropColumns>(
         "drop_receipts", PackageResources.drop_receipts_sql, .receipt)
 
-    /// Adds the statements. The conversation's position is made, where it is the first time and nothing is dropped, and
+    /// Adds the statements, with the settings of users on Citus. The conversation's position is made, where it is the first time and nothing is dropped, and
     /// locked.
     static func add(
-        _ receipts: [ImportReceipt], _ layout: ReceiptLayout, of conversation: ConversationID, to batch: inout Batch
+        _ receipts: [ImportReceipt], _ layout: ReceiptLayout, of conversation: ConversationID,
+        borrowing borrowed: [[UInt8]], to batch: inout Batch
     ) {
         batch.execute(insertPosition) { $0.set($1, to: conversation) }
         HorizonStatements.addLock(ofExisting: conversation, to: &batch)
         let arranged = layout.order.lazy.map { receipts[$0] }
-        batch.execute(store) { parameters, input in
+        batch.execute(store, borrowing: borrowed) { parameters, input in
             parameters.set(input.key, to: conversation)
             parameters.set(input.users, to: layout.users)
             parameters.set(input.ends, to: layout.ends.lazy.map { Int32($0) })

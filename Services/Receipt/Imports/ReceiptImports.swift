@@ -25,17 +25,19 @@ final class ReceiptImports {
     private let bus: Bus
     private let traffic: MessageTraffic
     private let log: Log
+    private let others: OtherShards?
     private var pace = BatchPace()
     private var waiting = FIFO<(request: RequestKey, work: Work, since: MonotonicTime)>()
     private var isBusy = false
     private var restTimer: TimerID?
     private(set) var stored = 0
 
-    init(_ connection: Connection, bus: Bus, traffic: MessageTraffic, log: Log) {
+    init(_ connection: Connection, bus: Bus, traffic: MessageTraffic, log: Log, others: OtherShards?) {
         self.connection = connection
         self.bus = bus
         self.traffic = traffic
         self.log = log
+        self.others = others
         connection.onUp { [unowned self] in advance() }
         connection.onLoss { [unowned self] _ in abandonWaiting() }
     }
@@ -58,7 +60,7 @@ final class ReceiptImports {
         guard connection.isUp, !isBusy, isRested(), let (request, work, _) = waiting.popFirst() else { return }
         isBusy = true
         switch work {
-        case .store(let receipts): begin(receipts, request)
+        case .store(let receipts): begin(receipts, request, others)
         case .drop(let receipts): begin(receipts, request)
         }
     }
@@ -83,10 +85,28 @@ final class ReceiptImports {
 
     // MARK: Statements
 
-    private func begin(_ receipts: ImportReceipts, _ request: RequestKey) {
+    private func begin(_ receipts: ImportReceipts, _ request: RequestKey, _ others: OtherShards?) {
         let layout = ReceiptLayout(receipts.receipts)
+        guard let others else { return submit(receipts, layout, request, borrowing: []) }
+        Reactor.spawn { [self] in
+            do throws(DatabaseError) {
+                let settings = try await others.allSettings(of: layout.users)
+                guard connection.isUp else { throw .notConnected }
+                submit(receipts, layout, request, borrowing: [settings])
+            } catch {
+                isBusy = false
+                failed(request, error)
+                advance()
+            }
+        }
+    }
+
+    private func submit(
+        _ receipts: ImportReceipts, _ layout: ReceiptLayout, _ request: RequestKey, borrowing borrowed: [[UInt8]]
+    ) {
         submit(request) {
-            ReceiptImportStatements.add(receipts.receipts, layout, of: receipts.conversation, to: &$0)
+            ReceiptImportStatements.add(
+                receipts.receipts, layout, of: receipts.conversation, borrowing: borrowed, to: &$0)
         } respond: { [self] rows in
             let verdicts = ReceiptImportStatements.verdicts(rows, layout)
             stored += verdicts.count { $0 == .stored }
@@ -119,11 +139,14 @@ final class ReceiptImports {
             advance()  // First: PostgreSQL works while the response is encoded.
             switch outcome {
             case .committed(let rows): respond(rows[rows.count - 1])
-            case .failed(let error, _), .unknown(let error):
-                log.warning("receipts of an import failed", [LogField("reason", error.debugDescription)])
-                bus.abandon(request)
+            case .failed(let error, _), .unknown(let error): failed(request, error)
             }
         }
+    }
+
+    private func failed(_ request: RequestKey, _ error: DatabaseError) {
+        log.warning("receipts of an import failed", [LogField("reason", error.debugDescription)])
+        bus.abandon(request)
     }
 }
 

@@ -15,7 +15,5 @@ WITH no_runs AS (
 ), no_horizon AS (
     DELETE FROM receipt.horizons h
     WHERE h.slot = :slot AND h.conversation_id = :conversation AND h.user_id = :user
-), no_last_seen AS (
-    DELETE FROM receipt.last_seen l WHERE l.user_id = :user
 )
 SELECT (SELECT count(*) FROM no_runs) = {ReceiptErasure.rowsLimit} AS has_more

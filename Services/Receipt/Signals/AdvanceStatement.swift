@@ -32,8 +32,10 @@ enum AdvanceStatement {
     static let statement = PreparedStatement<Input, Columns>(
         "advance_horizons", PackageResources.advance_horizons_sql, .receipt)
 
-    static func add(_ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch) {
-        batch.execute(statement) { parameters, input in
+    static func add(
+        _ signals: [MergedSignal], _ layout: SignalLayout, borrowing borrowed: [[UInt8]], to batch: inout Batch
+    ) {
+        batch.execute(statement, borrowing: borrowed) { parameters, input in
             parameters.set(input.conversations, to: layout.conversations)
             parameters.set(input.conversationOfSignal, to: layout.conversationOfSignal.lazy.map { Int32($0 + 1) })
             parameters.set(input.signalUsers, to: signals.lazy.map(\.key.user))

@@ -21,18 +21,19 @@ enum HorizonStatements {
     /// the order of the conversations' keys.
     ///
     /// - Parameters:
+    ///   - borrowed: on Citus, the settings of those who read.
     ///   - isKnown: whether a conversation is known to have a position.
     ///   - note: adds the statements that note conversations, and returns how many they are.
     /// - Returns: the index of the statement that notes them; nil if there is none.
     static func add(
-        _ signals: [MergedSignal], _ layout: SignalLayout, to batch: inout Batch, isKnown: (ConversationID) -> Bool,
-        note: (inout Batch) -> Int
+        _ signals: [MergedSignal], _ layout: SignalLayout, borrowing borrowed: [[UInt8]], to batch: inout Batch,
+        isKnown: (ConversationID) -> Bool, note: (inout Batch) -> Int
     ) -> Int? {
         insertPositions(of: layout.conversations.filter { !isKnown($0) }, to: &batch)
         let place = batch.statementCount
         let hasNote = note(&batch) > 0
         batch.execute(lockPositions) { $0.set($1, to: layout.conversations) }
-        AdvanceStatement.add(signals, layout, to: &batch)
+        AdvanceStatement.add(signals, layout, borrowing: borrowed, to: &batch)
         return hasNote ? place : nil
     }
 

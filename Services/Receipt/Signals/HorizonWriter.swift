@@ -16,6 +16,8 @@ final class HorizonWriter {
     private(set) var metrics = HorizonMetrics()
     /// Whether a slot is this service's. What waits is sent for no other, as in the store's `Writer`.
     var owns: @Reactor (Slot) -> Bool = { _ in true }
+    /// On Citus, where the settings of users are asked for.
+    var others: OtherShards?
     private let connection: Connection
     private let bus: Bus
     private let announcer: StatusAnnouncer
@@ -135,12 +137,35 @@ final class HorizonWriter {
     private func submit(_ signals: [MergedSignal]) {
         inFlight += 1
         metrics.batches += 1
+        guard let others else { return send(signals, borrowing: []) }
+        Reactor.spawn { [self] in await borrow(of: others, signals) }
+    }
+
+    /// Asks for the settings of those who read: after the last of their signals has come, and anew each time that the batch is
+    /// sent. What lies between the answer and the commit is bounded (`lock_timeout`).
+    ///
+    /// Whose settings are not known at the moment is neither shown as having read nor hidden: their signals are for later.
+    private func borrow(of others: OtherShards, _ signals: [MergedSignal]) async {
+        let readers = Set(signals.lazy.filter { $0.horizons.read > 0 }.map(\.key.user))
+        let (settings, unknown) = await others.settings(of: readers)
+        let isKnown: (MergedSignal) -> Bool = { $0.horizons.read == 0 || !unknown.contains($0.key.user) }
+        let owned = abandonLost(signals.filter(isKnown))
+        abandon(signals.filter { !isKnown($0) })
+        if connection.isUp, !owned.isEmpty { return send(owned, borrowing: [settings]) }
+        abandon(owned)
+        inFlight -= 1
+        kick()
+    }
+
+    private func send(_ signals: [MergedSignal], borrowing borrowed: [[UInt8]]) {
         let begun = MonotonicTime.now
         let layout = SignalLayout(signals)
         let read = layout.conversationsRead(by: signals)
         var notePlace: Int?
         connection.submit {
-            notePlace = HorizonStatements.add(signals, layout, to: &$0, isKnown: known.contains) { [notes] batch in
+            notePlace = HorizonStatements.add(
+                signals, layout, borrowing: borrowed, to: &$0, isKnown: known.contains
+            ) { [notes] batch in
                 notes.begin(read, in: &batch)
             }
         } completion: { [self] outcome in

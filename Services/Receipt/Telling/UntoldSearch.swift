@@ -28,17 +28,23 @@ final class UntoldSearch {
     private let notes: WorkNotes
     private let teller: ReadTeller
     private let log: Log
+    private let others: OtherShards?
+    private var reach: UntoldStatements.Reach { others == nil ? .all : .shard }
     private var wanted: Set<Slot> = []
     private var isPlanned = false
     private var isRunning = false
     private var droppedBefore = 0
 
-    init(_ connection: Connection, slots: OwnedSlots, notes: WorkNotes, _ teller: ReadTeller, log: Log) {
+    init(
+        _ connection: Connection, slots: OwnedSlots, notes: WorkNotes, _ teller: ReadTeller, log: Log,
+        others: OtherShards?
+    ) {
         self.connection = connection
         self.slots = slots
         self.notes = notes
         self.teller = teller
         self.log = log
+        self.others = others
     }
 
     /// Whether everything that has to be found is found.
@@ -96,10 +102,10 @@ final class UntoldSearch {
         while !places.isEmpty {
             await makeRoom()
             let asked = Array(places.prefix(Self.conversationsAtOnce))
-            let results = try await connection.transaction { UntoldStatements.add(asked, to: &$0) }
+            let results = try await connection.transaction { UntoldStatements.add(asked, reach, to: &$0) }
             places.removeFirst(asked.count)
             for (place, rows) in zip(asked, results) {
-                let page = UntoldStatements.page(rows, of: place)
+                let page = try await untold(UntoldStatements.page(rows, of: place, reach))
                 take(page)
                 // At the front, not the end: the others may be many.
                 if let next = page.next { places.insert(next, at: 0) }
@@ -113,7 +119,7 @@ final class UntoldSearch {
         var place: UntoldStatements.Place? = UntoldStatements.Place.start
         while let from = place {
             await makeRoom()
-            let page = try await UntoldStatements.page(slots, behind: from, on: connection)
+            let page = try await untold(UntoldStatements.page(slots, behind: from, reach, on: connection))
             try await notes.keep(Set(page.untold.map(\.0.conversation)))
             take(page)
             place = page.next
@@ -122,6 +128,15 @@ final class UntoldSearch {
 
     private func makeRoom() async {
         while teller.count > Self.backlog { await Reactor.sleep(for: Self.pause) }
+    }
+
+    /// On Citus, what of a page was not told by what the owners of the users' slots say.
+    private func untold(_ page: UntoldStatements.Page) async throws(DatabaseError) -> UntoldStatements.Page {
+        guard let others, !page.untold.isEmpty else { return page }
+        var page = page
+        let told = try await others.told(of: page.untold.map(\.0))
+        page.untold = try await UntoldStatements.untold(page.untold, told, on: connection)
+        return page
     }
 
     private func take(_ page: UntoldStatements.Page) {

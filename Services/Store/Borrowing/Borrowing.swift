@@ -13,8 +13,8 @@ struct Borrowing: Sendable {
     private let tables: BorrowedTables
     private let shards: [Placement.Shard]
 
-    init(_ placement: Placement, of database: BlockingConnection) throws {
-        tables = try BorrowedTables(of: database)
+    init(_ placement: Placement, ofDatabaseAt url: String) throws {
+        tables = try BorrowedTables(of: BlockingConnection(url: url, applicationName: "parley-check"))
         shards = placement.shards
     }
 

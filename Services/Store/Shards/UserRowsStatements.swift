@@ -14,6 +14,8 @@ struct UserRowsStatements: Sendable {
         case userChanges = "user_changes"
         case userSettings = "user_settings"
         case userStreams = "user_streams"
+        /// Of the rows of `inbox`, what is published of them: nothing that a user has written, or keeps for themselves.
+        case publishedInbox = "published_inbox"
 
         /// As statements name it.
         var name: String { "store.\(rawValue)" }
@@ -21,7 +23,7 @@ struct UserRowsStatements: Sendable {
         /// The slot of a row's conversation; nil: rows have none.
         fileprivate var slot: String? {
             switch self {
-            case .inbox, .requests: "i.slot"
+            case .inbox, .requests, .publishedInbox: "i.slot"
             // What is of no conversation is as if it were of one in the user's slot.
             case .userChanges: "coalesce(i.slot, i.user_slot)"
             case .scheduled, .shadowListings: "get_byte(uuid_send(i.conversation_id), 15)::smallint"
@@ -29,9 +31,25 @@ struct UserRowsStatements: Sendable {
             }
         }
 
+        /// The table itself.
+        fileprivate var source: String { self == .publishedInbox ? Table.inbox.name : name }
+
+        /// A row of it, as it is lent.
+        fileprivate var row: String {
+            guard self == .publishedInbox else { return "i" }
+            let kept = [
+                "muted_until", "pin_order", "archived_seq", "marked_unread_seq", "draft_text", "draft_reply_id", "draft_at",
+                "draft_useq",
+            ].map { "\"\($0)\": null" }
+            return "jsonb_populate_record(i, '{\(kept.joined(separator: ", "))}')"
+        }
+
         /// Whether rows are found by their conversations.
         fileprivate var hasConversations: Bool { slot != nil && self != .userChanges }
     }
+
+    /// The tables whose rows are lent to `receipt`: all that it reads of them is published to it.
+    static let ofReceipt = [Table.userSettings.name, Table.publishedInbox.name]
 
     /// Of all tables.
     static let all: [Statement] = Table.allCases.flatMap { table in
@@ -166,9 +184,9 @@ struct UserRowsStatements: Sendable {
         Statement(
             "user_rows_\(table.rawValue)", parameters: [.array(.int2), .array(.text)],
             """
-            SELECT \(table.slot ?? "(-1)::smallint") AS slot, count(*)::int AS row_count, array_agg(i)::text AS rows
+            SELECT \(table.slot ?? "(-1)::smallint") AS slot, count(*)::int AS row_count, array_agg(\(table.row))::text AS rows
             FROM unnest($1, $2) AS u (user_slot, user_id)
-            JOIN \(table.name) i ON i.user_slot = u.user_slot AND i.user_id = u.user_id
+            JOIN \(table.source) i ON i.user_slot = u.user_slot AND i.user_id = u.user_id
             GROUP BY 1
             """)
     }
@@ -178,9 +196,9 @@ struct UserRowsStatements: Sendable {
         Statement(
             "user_rows_of_\(table.rawValue)", parameters: [.array(.int2), .array(.text), .array(.uuid)],
             """
-            SELECT \(table.slot ?? "(-1)::smallint") AS slot, count(*)::int AS row_count, array_agg(i)::text AS rows
+            SELECT \(table.slot ?? "(-1)::smallint") AS slot, count(*)::int AS row_count, array_agg(\(table.row))::text AS rows
             FROM unnest($1, $2) AS u (user_slot, user_id) CROSS JOIN unnest($3) AS c (id)
-            JOIN \(table.name) i ON i.user_slot = u.user_slot AND i.user_id = u.user_id AND i.conversation_id = c.id
+            JOIN \(table.source) i ON i.user_slot = u.user_slot AND i.user_id = u.user_id AND i.conversation_id = c.id
             GROUP BY 1
             """)
     }
@@ -192,7 +210,7 @@ struct UserRowsStatements: Sendable {
     private static func few(_ table: Table) -> Statement {
         let row =
             table == .inbox
-            ? #"CASE WHEN i.draft_text IS NULL THEN i ELSE jsonb_populate_record(i, '{"draft_text": null}') END"# : "i"
+            ? #"CASE WHEN i.draft_text IS NULL THEN i ELSE jsonb_populate_record(i, '{"draft_text": null}') END"# : table.row
         return Statement(
             "user_rows_few_\(table.rawValue)", parameters: [.array(.int2), .array(.text), .int8],
             """
@@ -201,7 +219,7 @@ struct UserRowsStatements: Sendable {
             FROM unnest($1, $2) AS u (user_slot, user_id)
             CROSS JOIN LATERAL (
                 SELECT f.*, count(*) OVER () AS total FROM (
-                    SELECT \(table.slot ?? "(-1)::smallint") AS slot, \(row) AS row FROM \(table.name) i
+                    SELECT \(table.slot ?? "(-1)::smallint") AS slot, \(row) AS row FROM \(table.source) i
                     WHERE i.user_slot = u.user_slot AND i.user_id = u.user_id LIMIT $3
                 ) f
             ) f

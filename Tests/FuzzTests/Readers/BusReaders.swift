@@ -157,6 +157,7 @@ extension Reader {
             RevocationEntry(.suspension(HeldSuspension(number: 7, bob, .out)))),
         layout(SeenUsers([bob, alice])), layout(SenderCountsQuery(conversation)), layout(EraseUser(bob)),
         layout(LastSeen([PresenceList.Departure(bob, lastSeen: someTime)])),
+        layout(PeersQuery(of: bob, in: [conversation])), layout(Peers([.init(bob, lastAt: someTime)])),
         layout(
             SearchQuery(
                 reader: alice, conversation: nil,

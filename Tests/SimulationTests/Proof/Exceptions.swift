@@ -125,6 +125,7 @@ enum Exceptions {
         "erase_remains": "nobody is erased",
         "erase_member": "nobody is erased",
         "erase_receipts": "nobody is erased",
+        "forget_seen": "nobody is erased",
         "has_media": "nobody is erased",
         "send_attachments": "its clients send no attachments",
         "may_read_attachment": "its clients send no attachments",
