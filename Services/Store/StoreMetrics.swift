@@ -12,6 +12,8 @@ enum StoreMetrics {
         }
         require("writing connection") { $0.writer.connection.isUp }
         require("background connection") { $0.backgroundWriter.connection.isUp }
+        // Of a shard on Citus.
+        require("borrowing connections") { $0.writers.allSatisfy { !$0.borrows || $0.connection.isUp } }
         require("query connection") { $0.queries.connection.isUp }
         require("search connection") { $0.queries.searching.connection.isUp }
         require("indexing connection") { $0.indexer.connection.isUp }
@@ -83,7 +85,7 @@ enum StoreMetrics {
         }
         metrics.counter(
             "parley_store_races_lost_total", "Batches repeated after 40001 or 40P01",
-            value: total { $0.writer.metrics.racesLost })
+            value: total { $0.writers.reduce(0) { $0 + $1.metrics.racesLost } })
         metrics.counter(
             "parley_store_batches_halved_total", "Batches halved to find a refused row",
             value: total { $0.writer.metrics.batchesHalved })
@@ -95,7 +97,7 @@ enum StoreMetrics {
         metrics.gauge(
             "parley_store_bytes_waiting", "Bytes of frames kept for commands that wait for a batch",
             value: total { service in
-                [service.writer, service.backgroundWriter, service.importWriter].reduce(0) { $0 + $1.waiting.bytes }
+                service.writers.reduce(0) { $0 + $1.waiting.bytes }
             })
     }
 

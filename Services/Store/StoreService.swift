@@ -108,7 +108,7 @@ final class StoreService: ShardService {
         openOthers()
     }
 
-    private var writers: [Writer] {
+    var writers: [Writer] {
         [writer, backgroundWriter, importWriter, borrowing, borrowingInBackground].compactMap { $0 }
     }
 
