@@ -3,6 +3,7 @@
 import pytest
 
 from people import new_id
+from system import earlier
 from test_blocks import direct
 from test_receipts import acknowledge, eventually
 
@@ -36,7 +37,7 @@ def end_of(sql):
 
     def end(person, conversation):
         where = f"WHERE conversation_id = '{conversation}'"
-        sql(f"UPDATE store.messages SET created_at = created_at - interval '2 s' {where}")
+        sql(f"UPDATE store.messages SET created_at = {earlier('created_at', 2)} {where}")
         sql(f"UPDATE store.lifetimes SET seconds = 1, due_at = '-infinity' {where}")
         eventually(lambda: not any(entry["text"] in END for entry in history(person, conversation)))
 
@@ -118,7 +119,7 @@ def test_messages_keep_the_lifetime_that_they_were_sent_with(anna, group, sql):
     put(anna, group, DAY)
     second = anna.send(group, "a day")
     sql(
-        "UPDATE store.messages SET created_at = created_at - interval '2 hours' "
+        f"UPDATE store.messages SET created_at = {earlier('created_at', 2 * 3600)} "
         f"WHERE conversation_id = '{group}' AND id IN ('{first['id']}', '{second['id']}')"
     )
     sql(f"UPDATE store.lifetimes SET due_at = '-infinity' WHERE conversation_id = '{group}'")
@@ -170,8 +171,8 @@ def a_day_later(sql):
 
     def wait(conversation):
         where = f"WHERE conversation_id = '{conversation}'"
-        sql(f"UPDATE store.messages SET created_at = created_at - interval '25 h' {where}")
-        sql(f"UPDATE receipt.receipt_runs SET at = at - interval '25 h' {where}")
+        sql(f"UPDATE store.messages SET created_at = {earlier('created_at', 25 * 3600)} {where}")
+        sql(f"UPDATE receipt.receipt_runs SET at = {earlier('at', 25 * 3600)} {where}")
         sql(f"UPDATE store.lifetimes SET look_at = '-infinity' {where}")
         eventually(lambda: sql(f"SELECT count(*) FROM store.lifetimes {where} AND look_at < now()").strip() == "0")
 

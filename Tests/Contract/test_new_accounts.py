@@ -5,6 +5,7 @@ import time
 import pytest
 
 from people import Person, new_id
+from system import earlier
 from test_consent import add, members, open_group, open_pair
 from test_writes import problem
 
@@ -74,7 +75,7 @@ def test_so_many_people_are_brought_in_and_no_more(at, anna, crowd, sql):
     assert open_group(new).status_code == 201, "a group of one's own"
     assert new.send(group, "Hello")["seq"] > 1
     # The day is over.
-    sql(f"UPDATE store.introductions SET since = since - interval '25 hours' WHERE user_id = '{anna.name}'")
+    sql(f"UPDATE store.introductions SET since = {earlier('since', 25 * 3600)} WHERE user_id = '{anna.name}'")
     assert new.http.put(path, json={}, headers=key).status_code == 200
     assert sql(f"SELECT people FROM store.introductions WHERE user_id = '{anna.name}'") == "1"
     assert crowd[3].name in members(anna, group)

@@ -3,6 +3,7 @@
 import pytest
 
 from people import Person, new_id
+from system import earlier
 from test_receipts import acknowledge, eventually
 from test_writes import conversation_of, feed, history, problem
 
@@ -28,7 +29,7 @@ def trim(sql, backend):
     def trim(person, conversation, through):
         assert put(backend, conversation, 30).status_code == 204
         where = f"WHERE conversation_id = '{conversation}' AND seq <= {through}"
-        sql(f"UPDATE store.messages SET created_at = created_at - interval '31 days' {where}")
+        sql(f"UPDATE store.messages SET created_at = {earlier('created_at', 31 * 86_400)} {where}")
         eventually(lambda: conversation_of(person, conversation).get("keptFrom") == through + 1)
 
     return trim

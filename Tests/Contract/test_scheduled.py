@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from people import new_id, soon
+from system import earlier
 from test_blocks import block, direct
 from test_receipts import eventually
 
@@ -52,7 +53,7 @@ def come(sql):
 
     def come(person):
         where = f"WHERE user_id = '{person.name}' AND problem IS NULL"
-        sql(f"UPDATE store.scheduled SET at = at - interval '2 hours' {where}")
+        sql(f"UPDATE store.scheduled SET at = {earlier('at', 2 * 3600)} {where}")
         eventually(lambda: all("failure" in each for each in scheduled(person)))
 
     return come
@@ -226,7 +227,7 @@ def test_a_stranger_schedules_nothing_and_does_not_learn_of_what_is(anna, strang
 
 def test_of_many_cancellations_at_once_each_says_what_became_of_its_message(anna, ben, group, sql):
     messages = [schedule(anna, group, str(number)) for number in range(60)]
-    sql(f"UPDATE store.scheduled SET at = at - interval '2 hours' WHERE user_id = '{anna.name}'")
+    sql(f"UPDATE store.scheduled SET at = {earlier('at', 2 * 3600)} WHERE user_id = '{anna.name}'")
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(lambda each: anna.http.delete(path(group, each)).status_code, reversed(messages)))
     eventually(lambda: scheduled(anna) == [])

@@ -73,7 +73,7 @@ import Testing
     func lending() throws {
         let names = try database.becomeShard(["store", "receipt"], views: Publications.store + Publications.receipt)
         let connection = try database.connect()
-        let bob = ["7", "bob", "{}", "{}", "{}", "true", "true"]
+        let bob = ["{7}", "{bob}", "{}", "{}", "{bob}", "{bob}", "{bob}"]
         for statement in BorrowedTables.preparation + [BorrowedTables.reading] {
             try connection.execute("PREPARE lent (text[]) AS \(names.applied(to: statement))")
             try connection.execute("EXECUTE lent (ARRAY['\(bob.joined(separator: "','"))'])")

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from client import Session, User, eventually, new_id
 from knowledge import EVERYTHING, FOR_EVER, LONG_AGO, PERMITTED, Fact, Knowledge, Message, World
+from system import earlier
 from uploads import Uploader
 
 WORD = "pebble"
@@ -950,7 +951,7 @@ class History:
         through = self.random.choice(seqs[: len(seqs) // 3])
         where = f"conversation_id = '{conversation.id}'"
         await self.sql(
-            f"UPDATE store.messages SET created_at = created_at - interval '40 d' WHERE {where} AND seq <= {through};"
+            f"UPDATE store.messages SET created_at = {earlier('created_at', 40 * 86_400)} WHERE {where} AND seq <= {through};"
             f"INSERT INTO store.retentions SELECT slot, id, 30 FROM store.conversations WHERE id = '{conversation.id}'"
             " ON CONFLICT DO NOTHING"
         )

@@ -172,10 +172,12 @@ class System:
         return done.stdout.strip()
 
     def kill_database(self):
-        os.kill(self.database_pid(), signal.SIGKILL)
+        """All nodes of a cluster."""
+        for node in ["postgres", *(f"postgres-{number + 1}" for number in range(self.citus))]:
+            os.kill(self.database_pid(node), signal.SIGKILL)
 
-    def database_pid(self) -> int:
-        return int((self.state / "postgres" / "postmaster.pid").read_text().split()[0])
+    def database_pid(self, node: str = "postgres") -> int:
+        return int((self.state / node / "postmaster.pid").read_text().split()[0])
 
     def is_up(self, service: str, number: int = 0) -> bool:
         return is_alive(self.pid(service, number))
@@ -209,6 +211,12 @@ class PatientSystem(System):
     @property
     def environment(self) -> dict[str, str]:
         return super().environment | {"PARLEY_REQUEST_DEADLINE": "30s"}
+
+
+def earlier(column: str, seconds: int) -> str:
+    """A time of a row, moved: an expression that Citus evaluates where the row is. What it gives of a time and an interval depends on
+    the session's time zone."""
+    return f"to_timestamp(extract(epoch FROM {column}) - {seconds})"
 
 
 def _began_with(pid: int) -> tuple[str, dict[str, str]]:

@@ -4,6 +4,7 @@ import asyncio
 
 from client import Session, User, eventually, new_id, token
 from digests import Copy, digest, expect_equal_digests, followed
+from system import earlier
 
 
 async def set_days(administrator: User, conversation: str, days: int):
@@ -15,7 +16,7 @@ async def age(system, conversation: str, through: int):
     """Has all messages up to a position be 40 days old."""
     await asyncio.to_thread(
         system.sql,
-        "UPDATE store.messages SET created_at = created_at - interval '40 days' "
+        f"UPDATE store.messages SET created_at = {earlier('created_at', 40 * 86_400)} "
         f"WHERE conversation_id = '{conversation}' AND seq <= {through}",
     )
 

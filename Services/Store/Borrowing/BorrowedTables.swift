@@ -14,32 +14,31 @@ struct BorrowedTables: Sendable {
 
     let tables: [Table]
 
-    /// Each table of users and its rows `r` that are lent, by the arguments of `Borrowing.Argument`. Nil: none, because batches
-    /// only add to it.
+    /// Each table of users and its rows `r` that are lent, by the arguments of `Argument`. Nil: none, because batches only add to it.
     private static let rows: [(table: String, lent: String?)] = [
-        ("user_streams", "SELECT r FROM store.user_streams r WHERE \(ofUser)"),
+        ("user_streams", "SELECT r FROM store.user_streams r WHERE \(ofUsers)"),
         ("user_changes", nil),
         (
             "inbox",
             """
-            SELECT r FROM store.inbox r WHERE \(ofUser) AND r.conversation_id = ANY (\(conversations))
+            SELECT r FROM store.inbox r WHERE \(ofUsers) AND r.conversation_id = ANY (\(conversations))
             UNION ALL
             SELECT r FROM store.inbox r
-            WHERE \(ofUser) AND \(wholeLists) AND (r.pin_order IS NOT NULL OR r.has_draft)
+            WHERE \(ofWholeLists) AND (r.pin_order IS NOT NULL OR r.has_draft)
               AND r.conversation_id <> ALL (\(conversations))
             """
         ),
-        ("outcomes", "SELECT r FROM store.outcomes r WHERE \(ofUser) AND r.key = ANY (\(Argument.keys.sql)::uuid[])"),
+        ("outcomes", "SELECT r FROM store.outcomes r WHERE \(ofUsers) AND r.key = ANY (\(Argument.keys.sql)::uuid[])"),
         (
             // Of those that wait as many as are counted.
             "requests",
             """
             SELECT r FROM store.requests r
-            WHERE \(ofUser) AND (r.conversation_id = ANY (\(conversations)) OR r.direct_id = ANY (\(conversations)))
+            WHERE \(ofUsers) AND (r.conversation_id = ANY (\(conversations)) OR r.direct_id = ANY (\(conversations)))
             UNION ALL
-            SELECT w.r FROM unnest('{true,false}'::boolean[]) AS kind(is_direct), LATERAL (
+            SELECT w.r FROM unnest(\(users)) AS u(user_id), unnest('{true,false}'::boolean[]) AS kind(is_direct), LATERAL (
                 SELECT r FROM store.requests r
-                WHERE \(ofUser) AND r.is_waiting AND r.is_direct = kind.is_direct
+                WHERE \(ofSlots) AND r.user_id = u.user_id AND r.is_waiting AND r.is_direct = kind.is_direct
                   AND r.conversation_id <> ALL (\(conversations)) AND r.direct_id <> ALL (\(conversations))
                 LIMIT \(ContractLimits.waitingRequests)) w
             """
@@ -48,47 +47,51 @@ struct BorrowedTables: Sendable {
             "blocks",
             """
             SELECT r FROM store.blocks r
-            WHERE \(ofUser) AND (\(wholeLists) OR r.blocked_id = ANY (\(Argument.people.sql)::text[]))
+            WHERE \(ofUsers) AND (r.blocked_id = ANY (\(Argument.people.sql)::text[])
+                OR r.user_id = ANY (\(Argument.wholeLists.sql)::text[]))
             """
         ),
         (
             "shadow_listings",
-            "SELECT r FROM store.shadow_listings r WHERE \(ofUser) AND r.conversation_id = ANY (\(conversations))"
+            "SELECT r FROM store.shadow_listings r WHERE \(ofUsers) AND r.conversation_id = ANY (\(conversations))"
         ),
-        ("introductions", "SELECT r FROM store.introductions r WHERE \(ofUser)"),
-        ("user_settings", "SELECT r FROM store.user_settings r WHERE \(ofUser)"),
-        ("erasures", "SELECT r FROM store.erasures r WHERE \(ofUser)"),
+        ("introductions", "SELECT r FROM store.introductions r WHERE \(ofUsers)"),
+        ("user_settings", "SELECT r FROM store.user_settings r WHERE \(ofUsers)"),
+        ("erasures", "SELECT r FROM store.erasures r WHERE \(ofUsers)"),
         (
             "scheduled",
             """
             SELECT r FROM store.scheduled r
-            WHERE \(ofUser) AND (\(wholeLists) OR r.conversation_id = ANY (\(conversations)))
+            WHERE \(ofUsers) AND (r.conversation_id = ANY (\(conversations))
+                OR r.user_id = ANY (\(Argument.wholeLists.sql)::text[]))
             """
         ),
-        ("suspensions", "SELECT r FROM store.suspensions r WHERE \(ofUser)"),
+        ("suspensions", "SELECT r FROM store.suspensions r WHERE \(ofUsers)"),
     ]
 
-    /// What a user's rows are found by, at the node of their slot: elements of one array of texts.
-    enum Argument: Int {
-        case slot = 1
-        case user
+    /// What rows of the users of one shard are found by, on its node: elements of one array of texts, each of which is an array.
+    enum Argument: Int, CaseIterable {
+        case slots = 1
+        case users
         /// The conversations of the batch, and the direct conversations of those who bring others in.
         case conversations
         /// The keys of writes.
         case keys
         /// All users of the batch.
         case people
-        /// Whether what a limit counts is lent as a whole: pins, drafts, blocks and scheduled messages.
+        /// Those of whom what a limit counts is lent as a whole: pins, drafts, blocks and scheduled messages.
         case wholeLists
-        /// Whether a missing stream begins.
+        /// Those whose missing streams begin.
         case begins
 
         var sql: String { "$1[\(rawValue)]" }
     }
 
-    private static let ofUser = "r.user_slot = \(Argument.slot.sql)::smallint AND r.user_id = \(Argument.user.sql)"
+    private static let users = "\(Argument.users.sql)::text[]"
+    private static let ofSlots = "r.user_slot = ANY (\(Argument.slots.sql)::smallint[])"
+    private static let ofUsers = "\(ofSlots) AND r.user_id = ANY (\(users))"
+    private static let ofWholeLists = "\(ofSlots) AND r.user_id = ANY (\(Argument.wholeLists.sql)::text[])"
     private static let conversations = "\(Argument.conversations.sql)::uuid[]"
-    private static let wholeLists = "\(Argument.wholeLists.sql)::boolean"
 
     /// With their schema.
     static let names = rows.map { "store.\($0.table)" }
@@ -115,31 +118,37 @@ struct BorrowedTables: Sendable {
         WHERE c.oid IN (\(names.map { "'\($0)'::regclass" }.joined(separator: ", ")))
         """
 
-    // MARK: At the node of a user's slot
+    // MARK: At the node of the users' shard
 
-    /// What comes before the rows are read: the stream begins if it has to, all that others may write is locked, and the number of
-    /// conversations is known, because it cannot be counted in what is lent.
+    /// What comes before the rows are read: streams begin that have to, all that others may write is locked in the order of
+    /// `lock_streams`, and the number of conversations is known, because it cannot be counted in what is lent.
     static let preparation = [
         """
         INSERT INTO store.user_streams (user_slot, user_id, last_useq, conversation_count)
-        SELECT \(Argument.slot.sql)::smallint, \(Argument.user.sql), 0, 0
-        WHERE \(Argument.begins.sql)::boolean AND NOT EXISTS (SELECT FROM store.erasures r WHERE \(ofUser))
+        SELECT u.user_slot, u.user_id, 0, 0
+        FROM unnest(\(Argument.slots.sql)::smallint[], \(users)) AS u(user_slot, user_id)
+        WHERE u.user_id = ANY (\(Argument.begins.sql)::text[]) AND NOT EXISTS (
+            SELECT FROM store.erasures e WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id)
+        ORDER BY u.user_id COLLATE "C", u.user_slot
         ON CONFLICT DO NOTHING
         """,
-        "SELECT FROM store.erasures r WHERE \(ofUser) FOR NO KEY UPDATE",
-        "SELECT FROM store.user_streams r WHERE \(ofUser) FOR NO KEY UPDATE",
+        "SELECT FROM store.erasures r WHERE \(ofUsers) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE",
+        "SELECT FROM store.user_streams r WHERE \(ofUsers) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE",
         """
         UPDATE store.user_streams r SET conversation_count = (
             SELECT count(*) FROM store.inbox i
             WHERE i.user_slot = r.user_slot AND i.user_id = r.user_id AND \(Listing.isListed))
-        WHERE \(ofUser) AND r.conversation_count IS NULL
+        WHERE \(ofUsers) AND r.conversation_count IS NULL
         """,
     ]
 
-    /// Removes what is kept no longer of a private stream: up to the position in the third argument.
-    static let trimming = "DELETE FROM store.user_changes r WHERE \(ofUser) AND r.useq <= $1[3]::bigint"
+    /// Removes what is kept no longer of private streams: of users up to positions, in the third argument.
+    static let trimming = """
+        DELETE FROM store.user_changes r USING unnest(\(users), $1[3]::bigint[]) AS u(user_id, through)
+        WHERE \(ofSlots) AND r.user_id = u.user_id AND r.useq <= u.through
+        """
 
-    /// The rows of a user, an array of texts: of each table what PostgreSQL writes for an array of its rows.
+    /// The rows of the users, an array of texts: of each table what PostgreSQL writes for an array of its rows.
     static let reading =
         "SELECT ARRAY["
         + rows.map { row in row.lent.map { "(SELECT array_agg(l.r)::text FROM (\($0)) l)" } ?? "NULL" }

@@ -33,7 +33,7 @@ struct Borrowing: Sendable {
             }
             + [
                 """
-                CREATE TEMPORARY TABLE loans (user_slot smallint, user_id text, rows text[]) ON COMMIT DELETE ROWS
+                CREATE TEMPORARY TABLE loans (lender smallint, users text[], rows text[]) ON COMMIT DELETE ROWS
                 """,
                 """
                 CREATE TEMPORARY TABLE lenders (
@@ -64,39 +64,38 @@ struct Borrowing: Sendable {
         "UPDATE store.user_streams SET last_useq = last_useq WHERE user_slot = \(slot) AND user_id = ''"
     }
 
-    /// Locks keys and users as `lock_keys` and `lock_users` do, at the nodes of their slots: advisory locks are of one node.
+    /// Locks keys and users as `lock_keys` and `lock_users` do, at the nodes of their slots: advisory locks are of one node. One shard
+    /// after the other, each in the order that batches of that shard have.
     private static let lock = """
         CREATE FUNCTION pg_temp.lock_users(
             home smallint, key_slots smallint[], key_users text[], keys uuid[], user_slots smallint[], alone boolean[])
         RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
-            l record;
+            node record;
         BEGIN
             \(touch("home"));
-            -- What is locked at one node in a row is one call.
-            FOR l IN
-                SELECT s.slot, array_agg(s.lock ORDER BY s.place) AS locks FROM (
-                    SELECT k.*, k.place - row_number() OVER (PARTITION BY k.slot ORDER BY k.place) AS run FROM (
-                        SELECT k.slot, k.lock, row_number() OVER (ORDER BY k.kind, k.hash) AS place FROM (
-                            SELECT u.slot, 1 AS kind, hashtextextended(u.user_id || ' ' || u.key, 0) AS hash,
-                                'SELECT pg_advisory_xact_lock('
-                                    || hashtextextended(u.user_id || ' ' || u.key, 0) || ')' AS lock
-                            FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key)
-                            UNION ALL
-                            SELECT u.slot, 2, u.slot,
-                                'SELECT pg_advisory_xact_lock' || CASE WHEN u.alone THEN '' ELSE '_shared' END
-                                    || '(\(Schema.erasureLocks), ' || u.slot || ')'
-                            FROM unnest(user_slots, alone) AS u(slot, alone)
-                        ) k
-                    ) k
-                ) s GROUP BY s.slot, s.run ORDER BY min(s.place)
+            FOR node IN
+                SELECT l.slots[1] AS slot, array_agg(k.lock ORDER BY k.kind, k.place) AS locks FROM (
+                    SELECT h.slot, 1 AS kind, h.hash AS place, 'SELECT pg_advisory_xact_lock(' || h.hash || ')' AS lock
+                    FROM (
+                        SELECT u.slot, hashtextextended(u.user_id || ' ' || u.key, 0) AS hash
+                        FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key)
+                    ) h
+                    UNION ALL
+                    SELECT u.slot, 2, u.slot,
+                        'SELECT pg_advisory_xact_lock' || CASE WHEN u.alone THEN '' ELSE '_shared' END
+                            || '(\(Schema.erasureLocks), ' || u.slot || ')'
+                    FROM unnest(user_slots, alone) AS u(slot, alone)
+                ) k
+                JOIN pg_temp.lenders l ON k.slot = ANY (l.slots)
+                GROUP BY l.slots ORDER BY l.slots
             LOOP
-                PERFORM placement.run(l.locks, NULL, NULL) FROM store.slots WHERE slot = l.slot;
+                PERFORM placement.run(node.locks, NULL, NULL) FROM store.slots WHERE slot = node.slot;
             END LOOP;
         END $$
         """
 
-    /// Borrows the rows of one user.
+    /// Borrows the rows of the users of one shard, which a slot of it names.
     private var borrow: String {
         let copies = tables.tables.enumerated().map { index, table in
             """
@@ -116,7 +115,7 @@ struct Borrowing: Sendable {
                 SELECT placement.run(place.preparation, place.reading, arguments) INTO STRICT rows
                 FROM store.slots WHERE slot = lender;
                 \(copies.joined(separator: "\n"))
-                INSERT INTO pg_temp.loans VALUES (lender, arguments[\(BorrowedTables.Argument.user.rawValue)], rows);
+                INSERT INTO pg_temp.loans VALUES (lender, arguments[\(BorrowedTables.Argument.users.rawValue)]::text[], rows);
             END $$
             """
     }
@@ -135,7 +134,7 @@ struct Borrowing: Sendable {
                 END IF;
                 changes[\(2 * index + 2)] := (
                     SELECT array_agg(n)::text FROM (
-                        SELECT t.* FROM pg_temp.\(table.name) t WHERE t.user_slot = loan.user_slot AND t.user_id = loan.user_id
+                        SELECT t.* FROM pg_temp.\(table.name) t WHERE t.user_id = ANY (loan.users)
                         EXCEPT SELECT o.* FROM \(lent) o
                     ) n);
                 """
@@ -145,26 +144,28 @@ struct Borrowing: Sendable {
             DECLARE
                 loan record;
                 changes text[];
+                place record;
                 steps text[];
-                trimming text[];
-                through bigint;
+                trimmed text[];
             BEGIN
                 FOR loan IN SELECT * FROM pg_temp.loans LOOP
                     changes := array_fill(NULL::text, ARRAY[\(2 * tables.tables.count)]);
                     \(differences.joined(separator: "\n"))
+                    SELECT l.slots, l.giving, l.trimming INTO STRICT place
+                    FROM pg_temp.lenders l WHERE loan.lender = ANY (l.slots);
                     steps := (
-                        SELECT array_agg(l.giving[n] ORDER BY n)
-                        FROM pg_temp.lenders l, generate_subscripts(changes, 1) n
-                        WHERE loan.user_slot = ANY (l.slots) AND changes[n] IS NOT NULL);
+                        SELECT array_agg(place.giving[n] ORDER BY n) FROM generate_subscripts(changes, 1) n
+                        WHERE changes[n] IS NOT NULL);
                     CONTINUE WHEN steps IS NULL;
-                    PERFORM placement.run(steps, NULL, changes) FROM store.slots WHERE slot = loan.user_slot;
-                    through := (
-                        SELECT max(h.useq) - \(PrivateTail.kept) FROM pg_temp.user_changes h
-                        WHERE h.user_slot = loan.user_slot AND h.user_id = loan.user_id AND h.useq % \(PrivateTail.step) = 0);
-                    CONTINUE WHEN through IS NULL OR through <= 0;
-                    trimming := (SELECT l.trimming FROM pg_temp.lenders l WHERE loan.user_slot = ANY (l.slots));
-                    PERFORM placement.run(trimming, NULL, ARRAY[loan.user_slot::text, loan.user_id, through::text])
-                    FROM store.slots WHERE slot = loan.user_slot;
+                    PERFORM placement.run(steps, NULL, changes) FROM store.slots WHERE slot = loan.lender;
+                    trimmed := (
+                        SELECT ARRAY[place.slots::text, array_agg(h.user_id)::text, array_agg(h.through)::text] FROM (
+                            SELECT t.user_id, max(t.useq) - \(PrivateTail.kept) AS through FROM pg_temp.user_changes t
+                            WHERE t.user_id = ANY (loan.users) AND t.useq > \(PrivateTail.kept) AND t.useq % \(PrivateTail.step) = 0
+                            GROUP BY 1
+                        ) h);
+                    CONTINUE WHEN trimmed[2] IS NULL;
+                    PERFORM placement.run(place.trimming, NULL, trimmed) FROM store.slots WHERE slot = loan.lender;
                 END LOOP;
             END $$
             """
@@ -179,7 +180,7 @@ struct Borrowing: Sendable {
         parameters: [.int2, .array(.int2), .array(.text), .array(.uuid), .array(.int2), .array(.bool)],
         "SELECT pg_temp.lock_users($1, $2, $3, $4, $5, $6)")
 
-    /// Besides the users that are named: all of imports that end, and who made an invitation. In the order of `lock_streams`.
+    /// Besides the users that are named: all of imports that end, and who made an invitation. One shard after the other.
     private static let borrowRows = Statement(
         "borrow_rows",
         parameters: [
@@ -199,10 +200,16 @@ struct Borrowing: Sendable {
                     ON i.slot = k.slot AND i.conversation_id = k.conversation_id AND i.code_hash = k.code_hash
             ) u GROUP BY 1, 2
         )
-        SELECT pg_temp.borrow(u.user_slot, ARRAY[
-            u.user_slot::text, u.user_id, $5::text, $6::text, (SELECT array_agg(p.user_id)::text FROM users p),
-            u.whole_lists::text, u.begins::text])
-        FROM (SELECT * FROM users ORDER BY user_id COLLATE "C", user_slot OFFSET 0) u
+        SELECT pg_temp.borrow(b.lender, ARRAY[
+            b.slots::text, b.users::text, $5::text, $6::text, (SELECT array_agg(p.user_id)::text FROM users p),
+            b.whole_lists::text, b.begins::text])
+        FROM (
+            SELECT l.slots[1] AS lender, array_agg(u.user_slot) AS slots, array_agg(u.user_id) AS users,
+                array_agg(u.user_id) FILTER (WHERE u.whole_lists) AS whole_lists,
+                array_agg(u.user_id) FILTER (WHERE u.begins) AS begins
+            FROM users u JOIN pg_temp.lenders l ON u.user_slot = ANY (l.slots)
+            GROUP BY l.slots ORDER BY l.slots OFFSET 0
+        ) b
         """)
 
     private static let giveBackRows = Statement("give_back", "SELECT pg_temp.give_back()")

@@ -192,6 +192,8 @@ struct Loan: Hashable, Sendable {
         case first
         /// Of private changes behind a position, as many as that; and of other tables what these are about.
         case fed(after: Int64, limit: Int64)
+        /// Of the list what the private changes behind a position say that the user has come into.
+        case joined(after: Int64)
         /// Of requests those that are shown.
         case shown
     }

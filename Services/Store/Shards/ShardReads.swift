@@ -138,7 +138,7 @@ final class ShardReads {
             loans.append(Lend(table: .profiles, loan: Loan(users, .all)))
         case "changed_conversations":
             if let after = SyncRound.current?.after, let reader = loans.first?.loan.users {
-                loans.append(Lend(table: .inbox, loan: Loan(reader, .fed(after: after, limit: .max))))
+                loans.append(Lend(table: .inbox, loan: Loan(reader, .joined(after: after))))
             }
         default: break
         }

@@ -54,7 +54,7 @@ struct UserRowsStatements: Sendable {
     /// Of all tables.
     static let all: [Statement] = Table.allCases.flatMap { table in
         [whole(table), few(table)] + (table.hasConversations ? [ofConversations(table)] : [])
-    } + [.inbox, .scheduled, .userChanges].map(fed) + [slots, first, shown]
+    } + [.inbox, .scheduled, .userChanges].map(fed) + [slots, first, shown, joined]
 
     /// Of the inbox: the slots, each with an empty array.
     ///
@@ -135,6 +135,26 @@ struct UserRowsStatements: Sendable {
             """)
     }
 
+    /// Of the list what the user has come into: by somebody who added them, or because they ended a block.
+    ///
+    /// - Parameters: user_slots smallint[] · users text[] · after bigint
+    private static let joined = Statement(
+        "user_rows_joined", parameters: [.array(.int2), .array(.text), .int8],
+        """
+        SELECT i.slot, count(*)::int AS row_count, array_agg(i)::text AS rows
+        FROM (
+            SELECT DISTINCT h.user_slot, h.user_id, h.conversation_id FROM unnest($1, $2) AS u (user_slot, user_id)
+            CROSS JOIN LATERAL (
+                SELECT h.* FROM store.user_changes h
+                WHERE h.user_slot = u.user_slot AND h.user_id = u.user_id AND h.useq > $3
+                  AND h.kind IN (\(PrivateKind.conversationJoined.rawValue), \(PrivateKind.blocked.rawValue))
+                OFFSET 0
+            ) h
+        ) h
+        JOIN store.inbox i ON i.user_slot = h.user_slot AND i.user_id = h.user_id AND i.conversation_id = h.conversation_id
+        GROUP BY 1
+        """)
+
     // MARK: Loans
 
     static func execution(_ table: Table, _ loan: Loan) -> Execution {
@@ -147,6 +167,7 @@ struct UserRowsStatements: Sendable {
             case .first: first
             case .shown: shown
             case .fed: fed(table)
+            case .joined: joined
             }
         return Execution.recorded { batch in
             batch.execute(statement) { parameters in
@@ -162,6 +183,7 @@ struct UserRowsStatements: Sendable {
                 case .fed(let after, let limit):
                     parameters.add(after)
                     parameters.add(limit)
+                case .joined(let after): parameters.add(after)
                 case .all, .first, .shown, .slots: break
                 }
             }
@@ -175,7 +197,7 @@ struct UserRowsStatements: Sendable {
         case .conversations(let conversations):
             UserRowsQuery([table.name], of: loan.users, in: conversations)
         case .few(let limit): UserRowsQuery([table.name], of: loan.users, rowsOfUser: UInt16(limit))
-        case .first, .fed, .shown, .slots: nil
+        case .first, .fed, .joined, .shown, .slots: nil
         }
     }
 
