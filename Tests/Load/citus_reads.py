@@ -86,8 +86,8 @@ class Distributed:
         self.cluster.sql(sql)
 
     def analyze(self):
-        for node in range(len(self.cluster.nodes)):
-            self.cluster.sql("ANALYZE", node=node)
+        for table in ("conversations", "changes", "messages", "memberships", "inbox"):
+            self.cluster.sql(f"ANALYZE store.{table}")
 
     def remove(self):
         self.serving.stop()

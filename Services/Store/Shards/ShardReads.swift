@@ -12,8 +12,8 @@ import Wire
 /// What is borrowed is read first. So the rows of conversations are never older than what a user's rows tell of them.
 @Reactor
 final class ShardReads {
-    /// For the answer of another store, or of this one.
-    private static let deadline = Duration.seconds(5)
+    /// For the answer of another store. Those who asked for it wait for five seconds.
+    private static let deadline = Duration.seconds(4)
     /// The most bytes that are borrowed for one part, and that a part may answer with.
     static let byteLimit = 16 * 1024 * 1024
     private static let rowLimit = 200_000
