@@ -193,7 +193,8 @@ final class Caretaker {
                 let query = MayReadAttachment(
                     object.id, of: message, by: object.uploader, in: conversation, reader: nil)
                 guard let isSent = await readers.ask(query) else { return false }
-                _ = try await database.writing(object.id.slot).query(MediaStatements.carrierFound) { parameters, input in
+                _ = try await database.writing(object.id.slot).query(MediaStatements.carrierFound) {
+                    parameters, input in
                     parameters.set(input.slot, to: object.id.slot)
                     parameters.set(input.id, to: object.id)
                     parameters.set(input.conversation, to: conversation)

@@ -29,7 +29,8 @@ final class MediaDatabase {
         guard let placement else {
             parts = [
                 Part(
-                    slots: Slot.all, writing: Connection(configuration.writer), reading: Connection(configuration.reader),
+                    slots: Slot.all, writing: Connection(configuration.writer),
+                    reading: Connection(configuration.reader),
                     place: nil)
             ]
             return
@@ -49,7 +50,8 @@ final class MediaDatabase {
                 return connection
             }
             return Part(
-                slots: shard.slots, writing: connection(configuration.writer), reading: connection(configuration.reader),
+                slots: shard.slots, writing: connection(configuration.writer),
+                reading: connection(configuration.reader),
                 place: place)
         }
     }

@@ -52,7 +52,9 @@ final class OtherShards {
             bus.request(
                 .userRows, in: asked[place].slot, deadline: Self.patience, fields: { query.write(to: &$0) },
                 completion: completion)
-        } read: { (reader) throws(WireError) in try UserRowsAnswer(from: &reader) }
+        } read: { (reader) throws(WireError) in
+            try UserRowsAnswer(from: &reader)
+        }
         for (part, answer) in zip(asked, answers) {
             resting[part.slot] = answer == nil ? .now + Self.rest : nil
             if answer == nil { unknown.formUnion(part.elements) }
@@ -77,7 +79,9 @@ final class OtherShards {
             bus.request(
                 .userRows, in: parts[place].slot, deadline: Self.deadline, fields: { query.write(to: &$0) },
                 completion: completion)
-        } read: { (reader) throws(WireError) in try UserRowsAnswer(from: &reader) }
+        } read: { (reader) throws(WireError) in
+            try UserRowsAnswer(from: &reader)
+        }
         return UserRowsAnswer.joined(answers.map { $0.rows(of: Tables.told) })
     }
 
@@ -97,7 +101,9 @@ final class OtherShards {
             bus.request(
                 ReceiptRequestKind.peers, in: parts[place].slot, deadline: Self.deadline,
                 fields: { query.write(to: &$0) }, completion: completion)
-        } read: { (reader) throws(WireError) in try Peers(from: &reader) }
+        } read: { (reader) throws(WireError) in
+            try Peers(from: &reader)
+        }
         let latest = answers.flatMap(\.peers).sorted { ($1.lastAt, $0.user) < ($0.lastAt, $1.user) }
         return latest.prefix(LastSeenStatements.peersLimit).map(\.user)
     }
@@ -109,7 +115,9 @@ final class OtherShards {
             bus.request(
                 ReceiptRequestKind.seenPeers, in: parts[place].slot, deadline: Self.deadline,
                 fields: { query.write(to: &$0) }, completion: completion)
-        } read: { (reader) throws(WireError) in try LastSeen(from: &reader) }.flatMap(\.departures)
+        } read: { (reader) throws(WireError) in
+            try LastSeen(from: &reader)
+        }.flatMap(\.departures)
     }
 
     /// Removes when an erased user was online.

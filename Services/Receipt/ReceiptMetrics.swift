@@ -22,7 +22,8 @@ enum ReceiptMetrics {
         metrics.counter("parley_receipt_signals_total", "Signals taken", value: total { $0.writer.metrics.signals })
         metrics.counter("parley_receipt_batches_total", "Batches sent", value: total { $0.writer.metrics.batches })
         metrics.counter(
-            "parley_receipt_advances_total", "Signals that moved a horizon", value: total { $0.writer.metrics.advances })
+            "parley_receipt_advances_total", "Signals that moved a horizon", value: total { $0.writer.metrics.advances }
+        )
         metrics.counter(
             "parley_receipt_imported_total", "Receipts of imports that moved a horizon", value: total { $0.imported })
         metrics.counter(
@@ -37,7 +38,8 @@ enum ReceiptMetrics {
             "parley_receipt_completions_total", "Dates kept of messages that everybody has, or has read",
             value: total { $0.completions.rangesKept })
         metrics.counter(
-            "parley_receipt_horizons_searched_total", "Horizons looked at in searches", value: total { $0.search.looked })
+            "parley_receipt_horizons_searched_total", "Horizons looked at in searches",
+            value: total { $0.search.looked })
         metrics.counter(
             "parley_receipt_notes_total", "Conversations noted as not announced completely",
             value: total { $0.notes.written })

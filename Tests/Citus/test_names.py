@@ -40,15 +40,22 @@ def test_every_statement_is_a_plain_one_of_its_worker_by_the_names_of_a_shard(cl
         assert "Citus" not in answer and all(re.search(r"_\d+$|^pg_", table) for table in used), f"{name}: {used}"
 
 
-@pytest.mark.parametrize("service", SCHEMAS)
-def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, service):
-    """As in a deployed system, whose services own no tables: PostgreSQL looks when a plan begins."""
-    database = f"rights_of_{service}"
+@pytest.fixture(scope="module")
+def deployed(cluster) -> str:
+    """A database whose services own no tables."""
+    database = "deployed_names"
     cluster.create_database(database)
-    for each in SCHEMAS:
-        cluster.migrate(each, "--citus", database=database, owner="postgres")
-    for each in SCHEMAS:
-        cluster.grant(each, database)
+    for service in SCHEMAS:
+        cluster.migrate(service, "--citus", "2", database=database, owner="postgres")
+    for service in SCHEMAS:
+        cluster.grant(service, database)
+    return database
+
+
+@pytest.mark.parametrize("service", SCHEMAS)
+def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, deployed, service):
+    """PostgreSQL looks when a plan begins."""
+    database = deployed
     slot = next(slot for slot, node in cluster.sql(PLACES, database=database) if node == cluster.nodes[1])
     texts = statements(service, "--slot", slot, environment=cluster.environment(service, database))
     script = ["SET client_min_messages = error;", "SET plan_cache_mode = force_generic_plan;"]

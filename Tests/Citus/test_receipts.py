@@ -110,7 +110,9 @@ def test_a_reading_is_refused_for_now_where_nobody_says_whether_it_is_shown(serv
     try:
         assert signal(serving, reader, conversation, deliveredSeq=2) == 202
         assert signal(serving, reader, conversation, readSeq=2) == 503
-        horizons = serving.cluster.sql(f"SELECT delivered_seq, read_seq FROM receipt.horizons WHERE user_id = '{reader}'")
+        horizons = serving.cluster.sql(
+            f"SELECT delivered_seq, read_seq FROM receipt.horizons WHERE user_id = '{reader}'"
+        )
         assert horizons == [["2", "0"]]
     finally:
         for number in (0, 1):

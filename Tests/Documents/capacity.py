@@ -107,7 +107,7 @@ class Plan:
         ingest, store, receipt = (self.cores(name) for name in ("ingest", "store", "receipt"))
         to_store = ingest + receipt + self.fanouts + store
         to_fanout = store + receipt + self.fanouts
-        return ingest * (store + receipt) + store * to_store + receipt * (to_store - receipt) + self.fanouts * to_fanout
+        return ingest * (store + receipt) + store * to_store + receipt * to_store + self.fanouts * to_fanout
 
     @property
     def nodes_by_work(self) -> float:

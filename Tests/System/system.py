@@ -214,9 +214,8 @@ class PatientSystem(System):
 
 
 def earlier(column: str, seconds: int) -> str:
-    """A time of a row, moved: an expression that Citus evaluates where the row is. What it gives of a time and an interval depends on
-    the session's time zone."""
-    return f"to_timestamp(extract(epoch FROM {column}) - {seconds})"
+    """A time of a row, moved, by immutable functions: others Citus does not take here."""
+    return f"({column} AT TIME ZONE 'UTC' - interval '{seconds} s') AT TIME ZONE 'UTC'"
 
 
 def _began_with(pid: int) -> tuple[str, dict[str, str]]:

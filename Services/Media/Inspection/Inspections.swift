@@ -257,7 +257,8 @@ final class Inspections {
 
     private func finish(_ id: MediaID, _ verdict: Verdict) async {
         do throws(DatabaseError) {
-            let rows = try await database.writing(id.slot).query(MediaStatements.finishInspection) { parameters, input in
+            let rows = try await database.writing(id.slot).query(MediaStatements.finishInspection) {
+                parameters, input in
                 parameters.set(input.slot, to: id.slot)
                 parameters.set(input.id, to: id)
                 parameters.set(input.unsentSeconds, to: unsent.components.seconds)

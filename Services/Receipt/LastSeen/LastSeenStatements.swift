@@ -29,7 +29,8 @@ enum LastSeenStatements {
     }
 
     static let seen = PreparedStatement<UsersInput, NoFields>("seen", PackageResources.seen_sql, .receipt)
-    static let forget = PreparedStatement<UserInput, NoFields>("forget_seen", PackageResources.forget_seen_sql, .receipt)
+    static let forget = PreparedStatement<UserInput, NoFields>(
+        "forget_seen", PackageResources.forget_seen_sql, .receipt)
 
     static let ofPeers = PreparedStatement<UserInput, PeerColumns>(
         "last_seen_of_peers", PackageResources.last_seen_of_peers_sql, .receipt)
