@@ -120,20 +120,6 @@ def test_messages_go_when_their_time_is_over(serving):
     serving.wait(lambda: serving.texts("bob", conversation) == [])
 
 
-REFUSED = [
-    ("GET", "/v1/conversations", None),
-    ("GET", "/v1/conversations/{conversation}", None),
-]
-
-
-@pytest.mark.parametrize("method, path, body", REFUSED)
-def test_what_may_need_another_shard_is_refused_before_anything_is_written(serving, method, path, body):
-    conversation = serving.make_conversation(7, "alice", "bob")
-    message = serving.send("alice", conversation, "hello")[1]["id"]
-    path = path.format(conversation=conversation, message=message)
-    is_refused(serving, lambda: serving.request("alice", method, path, body))
-
-
 def test_who_was_suspended_or_erased_before_stays_out(serving):
     slots = {user: slot_of(user) for user in ("mallory", "erin")}
     serving.cluster.sql(f"""
@@ -147,21 +133,6 @@ def test_who_was_suspended_or_erased_before_stays_out(serving):
     serving.wait(lambda: serving.cluster.system.is_ready("ingest", 0))
     conversation = serving.make_conversation(7, "alice", *slots)
     assert [serving.send(user, conversation, "hello")[0] for user in ("mallory", "erin")] == [403, 401]
-
-
-def is_refused(serving, request):
-    before = everything(serving.cluster)
-    status, problem = request()
-    assert (status, problem["code"]) == (503, "unavailable"), problem
-    assert everything(serving.cluster) == before
-
-
-def everything(cluster) -> list:
-    """What a request could have written, in whichever shard."""
-    tables = (
-        "conversations changes memberships messages inbox requests user_streams user_changes user_settings outcomes"
-    ).split()
-    return [cluster.sql(f"SELECT count(*), max(t::text) FROM store.{table} t") for table in tables]
 
 
 def test_no_message_is_lost_or_doubled_when_its_shard_moves_to_and_fro(serving):

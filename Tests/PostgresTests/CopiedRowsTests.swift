@@ -6,7 +6,16 @@ import Testing
 
 /// Rows that travel between processes, in parts.
 @Suite(.timeLimit(.minutes(1))) struct CopiedRowsTests {
-    private func rows(_ sql: String) throws -> Rows { try TestDatabase().connect().query(sql) }
+    private let connection: BlockingConnection
+    /// Kept until the test ends.
+    private let database: TestDatabase
+
+    init() throws {
+        database = try TestDatabase()
+        connection = try database.connect()
+    }
+
+    private func rows(_ sql: String) throws -> Rows { try connection.query(sql) }
 
     private func copy(_ rows: Rows) throws -> Rows {
         var buffer = ByteBuffer()
