@@ -1,5 +1,5 @@
-"""What stores read on a cluster: of one conversation with what its reader keeps about it, and of all that a user has, which is
-in every shard."""
+"""What stores read on a cluster: of one conversation with what its reader keeps about it, and of all that a user has,
+which is in every shard."""
 
 import asyncio
 import json
@@ -50,7 +50,8 @@ def make_many(serving: Serving, count: int, user: str) -> list[str]:
         CREATE TEMPORARY TABLE made (id uuid, slot smallint, number integer);
         INSERT INTO made VALUES {rows};
         INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
-        SELECT slot, id, 1, '{user}', '2026-01-01', 1, timestamptz '2026-01-01' - number * interval '1 min', 1 FROM made;
+        SELECT slot, id, 1, '{user}', '2026-01-01', 1, timestamptz '2026-01-01' - number * interval '1 min', 1
+        FROM made;
         INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at)
         SELECT slot, id, 1, 8, '{user}', '2026-01-01' FROM made;
         INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
@@ -106,7 +107,8 @@ def test_a_conversation_shows_what_its_reader_keeps_about_it_and_what_became_of_
         conversation = make(serving, slot, ann, ben)
         assert serving.send(ann, conversation, "good day")[0] == 201
         serving.cluster.sql(f"""
-            UPDATE store.inbox SET pin_order = 7, draft_text = E'a "draft", {{and}} \\\\ more', draft_at = now(), draft_useq = 1
+            UPDATE store.inbox
+            SET pin_order = 7, draft_text = E'a "draft", {{and}} \\\\ more', draft_at = now(), draft_useq = 1
             WHERE user_slot = {slot_of(ann)} AND user_id = '{ann}' AND conversation_id = '{conversation}'
         """)
         shown = get(serving, ann, f"/v1/conversations/{conversation}")

@@ -28,7 +28,8 @@ import Testing
     @Test("a copy has the same values")
     func copies() throws {
         let original = try rows(
-            "SELECT n::bigint, CASE WHEN n > 1 THEN repeat('ä', n) END, ARRAY[n, 7]::bigint[], '' FROM generate_series(1, 3) n")
+            "SELECT n::bigint, CASE WHEN n > 1 THEN repeat('ä', n) END, ARRAY[n, 7]::bigint[], '' FROM generate_series(1, 3) n"
+        )
         let copied = try copy(original)
         #expect(copied.count == 3)
         for (row, other) in zip(original, copied) {

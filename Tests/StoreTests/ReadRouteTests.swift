@@ -130,7 +130,6 @@ import Wire
 
     private func rows(_ sql: String) throws -> Rows { try database.connect().query(sql) }
 
-
     @Test("rows in order are as many as were asked for, each once, and one without anything if there is nothing")
     func ordered() throws {
         let merge = ReadRoute.Merge.ordered([.init(column: 0, descends: true), .init(column: 1)], limit: 0)
@@ -208,7 +207,9 @@ import Wire
     func rounds() {
         var cursor = SyncCursor(
             logID: .zero, useq: 4, transaction: 0, nextTransaction: 0, after: ConversationID(.zero))
-        func position(_ group: Int32, _ transaction: Int64) -> NodePosition { NodePosition(group: group, transaction: transaction) }
+        func position(_ group: Int32, _ transaction: Int64) -> NodePosition {
+            NodePosition(group: group, transaction: transaction)
+        }
         cursor.nodes = SyncRound.nodes(cursor, [position(1, 100), position(2, 55), position(1, 90)])
         #expect(cursor.nodes == .init(useq: 4, [1: .init(since: 0, next: 90), 2: .init(since: 0, next: 55)]))
         // The second page.

@@ -38,7 +38,8 @@ struct UserRowsStatements: Sendable {
         fileprivate var row: String {
             guard self == .publishedInbox else { return "i" }
             let kept = [
-                "muted_until", "pin_order", "archived_seq", "marked_unread_seq", "draft_text", "draft_reply_id", "draft_at",
+                "muted_until", "pin_order", "archived_seq", "marked_unread_seq", "draft_text", "draft_reply_id",
+                "draft_at",
                 "draft_useq",
             ].map { "\"\($0)\": null" }
             return "jsonb_populate_record(i, '{\(kept.joined(separator: ", "))}')"
@@ -52,9 +53,10 @@ struct UserRowsStatements: Sendable {
     static let ofReceipt = [Table.userSettings.name, Table.publishedInbox.name]
 
     /// Of all tables.
-    static let all: [Statement] = Table.allCases.flatMap { table in
-        [whole(table), few(table)] + (table.hasConversations ? [ofConversations(table)] : [])
-    } + [.inbox, .scheduled, .userChanges].map(fed) + [slots, first, shown]
+    static let all: [Statement] =
+        Table.allCases.flatMap { table in
+            [whole(table), few(table)] + (table.hasConversations ? [ofConversations(table)] : [])
+        } + [.inbox, .scheduled, .userChanges].map(fed) + [slots, first, shown]
 
     /// Of the inbox: the slots, each with an empty array.
     ///
@@ -210,7 +212,8 @@ struct UserRowsStatements: Sendable {
     private static func few(_ table: Table) -> Statement {
         let row =
             table == .inbox
-            ? #"CASE WHEN i.draft_text IS NULL THEN i ELSE jsonb_populate_record(i, '{"draft_text": null}') END"# : table.row
+            ? #"CASE WHEN i.draft_text IS NULL THEN i ELSE jsonb_populate_record(i, '{"draft_text": null}') END"#
+            : table.row
         return Statement(
             "user_rows_few_\(table.rawValue)", parameters: [.array(.int2), .array(.text), .int8],
             """
