@@ -238,7 +238,11 @@ public struct StatementQuery: WireCodable, Hashable {
             buffer.append(name: run.statement)
             buffer.append(UInt8(run.values.count))
             for value in run.values {
-                if let value { value.withUnsafeBytes { buffer.append(long: $0) } } else { buffer.append(bigEndian: UInt32.max) }
+                if let value {
+                    value.withUnsafeBytes { buffer.append(long: $0) }
+                } else {
+                    buffer.append(bigEndian: UInt32.max)
+                }
             }
             buffer.append(UInt8(run.borrowed.count))
             for place in run.borrowed { buffer.append(bigEndian: UInt16(place)) }

@@ -88,7 +88,9 @@ public struct SyncCursor: WireCodable, Hashable {
             for _ in 0..<min(Self.limit, Int(try reader.number(UInt8.self))) {
                 let group = Int32(bitPattern: try reader.number(UInt32.self))
                 let since: Int64 = try reader.number(), next: Int64 = try reader.number()
-                guard group >= 0, since >= 0, next >= 0 else { throw .unknownValue(field: "node", UInt64(UInt32(bitPattern: group))) }
+                guard group >= 0, since >= 0, next >= 0 else {
+                    throw .unknownValue(field: "node", UInt64(UInt32(bitPattern: group)))
+                }
                 transactions[group] = Transactions(since: since, next: next)
             }
         }
@@ -105,7 +107,8 @@ public struct SyncCursor: WireCodable, Hashable {
 
         init?(text: String) {
             let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count <= 1 + Self.limit, let useq = Int64(parts[0]), 0...JSONReader.maximumPosition ~= useq else {
+            guard parts.count <= 1 + Self.limit, let useq = Int64(parts[0]), 0...JSONReader.maximumPosition ~= useq
+            else {
                 return nil
             }
             var transactions: [Int32: Transactions] = [:]

@@ -48,9 +48,11 @@ class Rows:
         for number in range(70):
             self.add_conversation(number)
         for user in USERS:
-            self.insert("user_settings", user_slot=slot_of(user), user_id=user, read_receipts=user != FEW, presence=True)
             self.insert(
-                "profiles", user_slot=slot_of(user), user_id=user, version=2, display_name=f"{user} \"the\" {{one}}"
+                "user_settings", user_slot=slot_of(user), user_id=user, read_receipts=user != FEW, presence=True
+            )
+            self.insert(
+                "profiles", user_slot=slot_of(user), user_id=user, version=2, display_name=f'{user} "the" {{one}}'
             )
             self.insert("user_streams", user_slot=slot_of(user), user_id=user, last_useq=self.useq[user])
         self.insert("blocks", user_slot=slot_of(READER), user_id=READER, blocked_id=USERS[5], at=START)
@@ -199,5 +201,7 @@ def test_the_same_rows_are_read_alike_on_a_cluster_and_on_one_postgresql(cluster
     assert answered.count(200) > 800, answered
     others = told["together"]
     different = {key: (answer, others.get(key)) for key, answer in told["cluster"].items() if others.get(key) != answer}
-    assert not different, json.dumps(list(different.items())[:3], indent=1) + f"\n{len(different)} differ: {[*different]}"
+    assert not different, (
+        json.dumps(list(different.items())[:3], indent=1) + f"\n{len(different)} differ: {[*different]}"
+    )
     assert told["cluster"].keys() == told["together"].keys()

@@ -170,6 +170,8 @@ def test_who_asks_too_fast_is_told_when_to_come_back(system, anna):
 
 
 def test_without_a_database_every_call_says_that_it_may_be_repeated(system, anna):
+    if system.citus:
+        pytest.skip("the gate is before the coordinator, which media needs to start alone")
     address = system.settings("media")["PARLEY_DATABASE_URL"]
     directory = re.search(r"host=(\S+)", address)[1]
     gate = Gate(directory)

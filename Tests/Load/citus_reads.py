@@ -3,9 +3,9 @@
 
     PARLEY_EXECUTABLES=… Tests/Load/citus_reads.py [--conversations 50 10000] [--requests 15]
 
-Two stores serve a cluster, one serves one PostgreSQL. Users have conversations in all slots, each with a message, as the
-services would have left them. Lists, searches, rounds of sync and welcomes take turns; told are medians, in milliseconds
-as a client sees them, and the statements of a request by shard. Files are in TMPDIR.
+Two stores serve a cluster, one serves one PostgreSQL. Users have conversations in all slots, each with a message, as
+the services would have left them. The two take turns at lists, welcomes, rounds of sync and searches; told are medians,
+in milliseconds as a client sees them. Files are in TMPDIR.
 """
 
 import argparse

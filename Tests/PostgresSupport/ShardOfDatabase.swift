@@ -24,7 +24,9 @@ extension TestDatabase {
             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
             WHERE relkind = 'r' AND relname LIKE '%\(Self.shardSuffix)' GROUP BY c.oid
             """
-        ).map { (table: String(($0[0] as String).dropLast(Self.shardSuffix.count)), columns: Set($0.array(1) as [String])) }
+        ).map {
+            (table: String(($0[0] as String).dropLast(Self.shardSuffix.count)), columns: Set($0.array(1) as [String]))
+        }
         return ShardNames(
             tables: Dictionary(uniqueKeysWithValues: tables.map { ($0, $0 + Self.shardSuffix) }),
             users: Set(keys.lazy.filter { $0.columns.contains("user_slot") }.map(\.table)),

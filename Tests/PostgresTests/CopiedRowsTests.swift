@@ -6,7 +6,16 @@ import Testing
 
 /// Rows that travel between processes, in parts.
 @Suite(.timeLimit(.minutes(1))) struct CopiedRowsTests {
-    private func rows(_ sql: String) throws -> Rows { try TestDatabase().connect().query(sql) }
+    private let connection: BlockingConnection
+    /// Kept until the test ends.
+    private let database: TestDatabase
+
+    init() throws {
+        database = try TestDatabase()
+        connection = try database.connect()
+    }
+
+    private func rows(_ sql: String) throws -> Rows { try connection.query(sql) }
 
     private func copy(_ rows: Rows) throws -> Rows {
         var buffer = ByteBuffer()
@@ -19,7 +28,8 @@ import Testing
     @Test("a copy has the same values")
     func copies() throws {
         let original = try rows(
-            "SELECT n::bigint, CASE WHEN n > 1 THEN repeat('ä', n) END, ARRAY[n, 7]::bigint[], '' FROM generate_series(1, 3) n")
+            "SELECT n::bigint, CASE WHEN n > 1 THEN repeat('ä', n) END, ARRAY[n, 7]::bigint[], '' FROM generate_series(1, 3) n"
+        )
         let copied = try copy(original)
         #expect(copied.count == 3)
         for (row, other) in zip(original, copied) {

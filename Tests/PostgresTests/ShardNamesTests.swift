@@ -76,7 +76,8 @@ import Testing
     @Test("a statement of both sides finds the rows of users in parameters behind its own, one for each table")
     func parameters() {
         let applied = applied(
-            "SELECT FROM store.messages m JOIN store.inbox i ON true, store.blocks WHERE i.slot = (SELECT 1 FROM store.inbox)")
+            "SELECT FROM store.messages m JOIN store.inbox i ON true, store.blocks WHERE i.slot = (SELECT 1 FROM store.inbox)"
+        )
         #expect(
             applied.sql == """
                 SELECT FROM store.messages_102094 m JOIN unnest($3::store.inbox[]) i ON true, \

@@ -324,7 +324,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (
         StatementQuery(
             [.init("a", values: [[7], nil], borrowed: [0])], for: .user(bob), texts: [Array("{}".utf8)], isHeavy: true),
-        "01" + "03626f62" + "0100" + "0001" + "00000002" + "7b7d" + "0001" + "0161" + "02" + "00000001" + "07" + "ffffffff"
+        "01" + "03626f62" + "0100" + "0001" + "00000002" + "7b7d" + "0001" + "0161" + "02" + "00000001" + "07"
+            + "ffffffff"
             + "01" + "0000"
     ),
     (
@@ -380,7 +381,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         // A problem's detail, the reason of a suspension and the texts of reports extend to the end of the bytes.
         case is Problem: length >= 1
         case is WrittenMessages.Answer: length >= 1
-        case is StatementAnswer: length >= encoded(StatementAnswer(errorCode: (value as! StatementAnswer).errorCode)).count
+        case is StatementAnswer:
+            length >= encoded(StatementAnswer(errorCode: (value as! StatementAnswer).errorCode)).count
         case let suspension as SuspendUser: length >= encoded(value).count - suspension.reason.utf8.count
         case let report as NewReport: length >= encoded(value).count - report.text.utf8.count
         case let resolution as ReportResolution: length >= encoded(value).count - resolution.note.utf8.count
@@ -963,11 +965,14 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
         #expect(ofNodes.text.hasSuffix("_5-1n750n812-2n0n7_\(cursor.after)"))
         #expect(SyncCursor(text: ofNodes.text) == ofNodes)
         try expectRoundTrip(SyncQuery(bob, since: ofNodes))
-        for (right, wrong) in [("2n0n7", "2n0n07"), ("2n0n7", "2n0"), ("2n0n7", "1n0n7"), ("_5-", "_-5-"), ("2n0n7", "2n0n-7")] {
+        for (right, wrong) in [
+            ("2n0n7", "2n0n07"), ("2n0n7", "2n0"), ("2n0n7", "1n0n7"), ("_5-", "_-5-"), ("2n0n7", "2n0n-7"),
+        ] {
             #expect(SyncCursor(text: ofNodes.text.replacing(right, with: wrong)) == nil)
         }
         let most = SyncCursor.Nodes(
-            useq: .max >> 11, Dictionary(uniqueKeysWithValues: (0..<100).map { (Int32.max - $0, .init(since: .max, next: .max)) }))
+            useq: .max >> 11,
+            Dictionary(uniqueKeysWithValues: (0..<100).map { (Int32.max - $0, .init(since: .max, next: .max)) }))
         #expect(most.transactions.count == SyncCursor.Nodes.limit)
         ofNodes.nodes = most
         #expect(ofNodes.text.utf8.count < 2_000)

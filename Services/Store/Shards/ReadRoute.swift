@@ -105,7 +105,8 @@ struct ReadRoute: Sendable {
         case "digest":
             return ReadRoute(.slot(statement.parameter("slot")!), .all, [.userStreams: { ofReader($0, .all) }])
         // The blocks of who made it: `ShardReads` looks up who that is.
-        case "invitation": return ReadRoute(.slot(statement.parameter("slot")!), .all, [.blocks: { _ in Loan([], .all) }])
+        case "invitation":
+            return ReadRoute(.slot(statement.parameter("slot")!), .all, [.blocks: { _ in Loan([], .all) }])
         case "conversations":
             let conversations = statement.parameter("conversations")!
             return ReadRoute(
@@ -115,9 +116,11 @@ struct ReadRoute: Sendable {
         // Wherever the user has conversations.
         case "list_conversations":
             let order = [
-                Order(column: column("shown_at"), descends: true), Order(column: column("conversation_id"), descends: true),
+                Order(column: column("shown_at"), descends: true),
+                Order(column: column("conversation_id"), descends: true),
             ]
-            return ReadRoute(.conversations([.inbox]), .ordered(order, limit: limit()), [.inbox: { ofReader($0, .all) }])
+            return ReadRoute(
+                .conversations([.inbox]), .ordered(order, limit: limit()), [.inbox: { ofReader($0, .all) }])
         case "changed_conversations":
             return ReadRoute(
                 .conversations([.inbox]), .ordered([Order(column: column("conversation_id"))], limit: limit()),
@@ -127,7 +130,8 @@ struct ReadRoute: Sendable {
             return ReadRoute(
                 .conversations([.inbox]), .present(column("conversation_id")),
                 [
-                    .inbox: { ofUser($0, .all) }, .userChanges: { ofUser($0, .first) }, .userSettings: { ofUser($0, .all) },
+                    .inbox: { ofUser($0, .all) }, .userChanges: { ofUser($0, .first) },
+                    .userSettings: { ofUser($0, .all) },
                     .userStreams: { ofUser($0, .all) },
                 ])
         case "private_feed":
@@ -145,7 +149,8 @@ struct ReadRoute: Sendable {
             let order = [
                 Order(column: column("at"), descends: true), Order(column: column("conversation_id"), descends: true),
             ]
-            return ReadRoute(.conversations([.requests]), .ordered(order, limit: nil), [.requests: { ofUser($0, .shown) }])
+            return ReadRoute(
+                .conversations([.requests]), .ordered(order, limit: nil), [.requests: { ofUser($0, .shown) }])
         case "profile_audience":
             return ReadRoute(
                 .conversations([.inbox, .shadowListings]), .atMost(ProfileStatements.audienceLimit),

@@ -127,7 +127,9 @@ final class ShardReads {
         case "invitation":
             // Whose blocks are looked up: of who made it.
             let inviter = JoinRequestStatements.inviter
-            let values = ["slot", "conversation", "code_hash"].map { execution.values[execution.statement.parameter($0)!] }
+            let values = ["slot", "conversation", "code_hash"].map {
+                execution.values[execution.statement.parameter($0)!]
+            }
             let makers = try await transaction([Execution(inviter.untyped, values: values)], .light, by: queries)[0]
             let users = makers.map { $0[inviter.columns.creatorId] }
             loans = [Lend(table: .blocks, loan: Loan(users, .all))]
@@ -185,7 +187,8 @@ final class ShardReads {
     }
 
     private func ask(
-        _ shard: Int, _ query: UserRowsQuery, _ completion: @escaping @Reactor (Result<UserRowsAnswer, DatabaseError>) -> Void
+        _ shard: Int, _ query: UserRowsQuery,
+        _ completion: @escaping @Reactor (Result<UserRowsAnswer, DatabaseError>) -> Void
     ) {
         if let near = inThisProcess(shard) {
             let requester = Requester.current
@@ -263,10 +266,13 @@ final class ShardReads {
             return [Part(shard: shard, execution: execution, texts: texts(of: shard, wanted))]
         case .slots(let slots, let arrays):
             let places = Dictionary(grouping: execution.slots(slots).enumerated(), by: { shard(of: $0.element) })
-            guard !places.isEmpty else { return [Part(shard: index, execution: execution, texts: texts(of: index, wanted))] }
+            guard !places.isEmpty else {
+                return [Part(shard: index, execution: execution, texts: texts(of: index, wanted))]
+            }
             return places.sorted { $0.key < $1.key }.map { shard, places in
                 Part(
-                    shard: shard, execution: execution.cut(arrays, to: places.map(\.offset)), texts: texts(of: shard, wanted),
+                    shard: shard, execution: execution.cut(arrays, to: places.map(\.offset)),
+                    texts: texts(of: shard, wanted),
                     numbers: places.map { Int32($0.offset + 1) })
             }
         case .everyShard: return placement.shards.indices.map { Part(shard: $0, execution: execution) }
@@ -286,7 +292,8 @@ final class ShardReads {
     /// What has changed since a round of `sync`, by the transactions of each node; and what the user has come into since then:
     /// their own rows are committed later than the conversation's, on another node, so the latter may be older than the round.
     private func changes(
-        _ execution: Execution, _ round: SyncRound, _ shards: [Int], _ wanted: [Lend], _ texts: (Int, [Lend]) -> [[UInt8]]
+        _ execution: Execution, _ round: SyncRound, _ shards: [Int], _ wanted: [Lend],
+        _ texts: (Int, [Lend]) -> [[UInt8]]
     ) -> [Part] {
         let transaction = execution.statement.parameter("transaction")!
         func part(_ shard: Int, since number: Int64, _ wanted: Lend) -> Part? {
@@ -313,7 +320,9 @@ final class ShardReads {
         let requester = Requester.current
         for (place, shard) in order.enumerated() where shard != index {
             let parts = shards[shard]!.map { parts[$0] }
-            guard parts.reduce(0, { $0 + $1.texts.reduce(0) { $0 + $1.count } }) <= Self.byteLimit else { throw .tooLarge }
+            guard parts.reduce(0, { $0 + $1.texts.reduce(0) { $0 + $1.count } }) <= Self.byteLimit else {
+                throw .tooLarge
+            }
             if let near = inThisProcess(shard) {
                 Reactor.spawn {
                     await requester.run { answers.put(await near.result(parts, weight, isSearch: isSearch), at: place) }
@@ -481,7 +490,9 @@ extension ReadRoute.Merge {
     private static func precedes(_ one: Row, _ other: Row, _ order: [ReadRoute.Order]) -> Bool {
         for column in order {
             // Positions and times are not negative here, and identifiers are compared by their bytes.
-            guard let left = one.rawValue(column.column), let right = other.rawValue(column.column) else { return false }
+            guard let left = one.rawValue(column.column), let right = other.rawValue(column.column) else {
+                return false
+            }
             if left.elementsEqual(right) { continue }
             return left.lexicographicallyPrecedes(right) != column.descends
         }

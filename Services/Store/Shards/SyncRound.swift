@@ -80,7 +80,8 @@ extension ShardReads {
     func nodePositions(of user: UserID) async throws(DatabaseError) -> [Int: NodePosition] {
         let shards = try await shards(of: user)
         let rows = try await run(
-            shards.map { Part(shard: $0, execution: Execution(NodePosition.statement, values: [])) }, .light, isSearch: false)
+            shards.map { Part(shard: $0, execution: Execution(NodePosition.statement, values: [])) }, .light,
+            isSearch: false)
         var positions: [Int: NodePosition] = [:]
         for (shard, rows) in zip(shards, rows) {
             guard let row = rows.first else { throw .partIsAway("a node does not say where it is") }
