@@ -46,7 +46,8 @@ def test_what_another_node_runs_for_a_batch_is_prepared_behind_an_update_of_no_r
     """As the store borrows: what is written there by the names of shards, Citus does not see either."""
     [[near, far]] = cluster.sql(PLACED + SLOTS)
     [[table]] = cluster.sql(f"""
-        SELECT shard_name('store.user_changes', get_shard_id_for_distribution_column('store.user_changes', {far}::smallint))
+        SELECT shard_name(
+            'store.user_changes', get_shard_id_for_distribution_column('store.user_changes', {far}::smallint))
     """)
     touch = "UPDATE store.user_streams SET last_useq = last_useq WHERE user_slot = {slot} AND user_id = ''"
     run = f"""SELECT placement.run(ARRAY['INSERT INTO {table} (user_slot, user_id, useq, kind, at)

@@ -1,5 +1,5 @@
-"""Files on a cluster: uploads of users of all shards by any process, who reads them, and what becomes of them when services end
-and shards move."""
+"""Files on a cluster: uploads of users of all shards by any process, who reads them, and what becomes of them when
+services end and shards move."""
 
 import base64
 import subprocess

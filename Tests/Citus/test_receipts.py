@@ -1,4 +1,5 @@
-"""Receipts on a cluster: signals in all shards, what they show, and what becomes of them when services end and shards move."""
+"""Receipts on a cluster: signals in all shards, what they show, and what becomes of them when services end and shards
+move."""
 
 import asyncio
 import json
@@ -320,7 +321,8 @@ def test_no_signal_is_lost_when_its_shard_moves_to_and_fro(serving):
 
 
 def nothing_is_lost(serving, slot: int, disturb):
-    """Members read on, each what was not yet read, while something happens. What was acknowledged is kept and counted."""
+    """Members read on, each what was not yet read, while something happens. What was acknowledged is kept and
+    counted."""
     members = [f"{name}-{uuid.uuid4()}" for name in ("bob", "carol", "dave")]
     conversation = serving.make_conversation(slot, "alice", *members)
     for _ in range(40):

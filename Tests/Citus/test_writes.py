@@ -148,7 +148,7 @@ def test_nothing_is_half_done_when_a_worker_is_killed(serving, people):
 
 
 def while_creating(serving, people, disturb):
-    """Each group is created until it is acknowledged, as clients do. Afterwards all of them are there, in every list."""
+    """Each group is created until it is acknowledged, as clients do. Afterwards all are there, in every list."""
     ended, created = threading.Event(), []
 
     def work(number: int):

@@ -951,7 +951,8 @@ class History:
         through = self.random.choice(seqs[: len(seqs) // 3])
         where = f"conversation_id = '{conversation.id}'"
         await self.sql(
-            f"UPDATE store.messages SET created_at = {earlier('created_at', 40 * 86_400)} WHERE {where} AND seq <= {through};"
+            f"UPDATE store.messages SET created_at = {earlier('created_at', 40 * 86_400)} "
+            f"WHERE {where} AND seq <= {through};"
             f"INSERT INTO store.retentions SELECT slot, id, 30 FROM store.conversations WHERE id = '{conversation.id}'"
             " ON CONFLICT DO NOTHING"
         )
