@@ -42,10 +42,12 @@ import Testing
         var environment = Environment(["PARLEY_DATABASE_URL": database.url])
         let store = try StoreConfiguration(environment: &environment)
         let receipt = try ReceiptConfiguration(environment: &environment)
+        var readingOfShard = receipt.queries
+        readingOfShard.statements = ReceiptConfiguration.readingOfShard
         var reaches: [String: Reach] = [:]
         for configuration in [
             store.writer, store.queries, store.search, store.indexer, receipt.writer, receipt.queries,
-            receipt.completions,
+            receipt.completions, readingOfShard,
         ] {
             for (name, reach) in try await self.reaches(of: configuration) { reaches[name] = reach }
         }
