@@ -20,20 +20,25 @@ enum RestoredCommand {
     /// history.
     static func renameHistory(ofDatabaseAt url: String) throws(DatabaseError) -> String {
         let database = try BlockingConnection(url: url, applicationName: "parley-restored")
-        let running = try database.query(
-            """
-            SELECT count(DISTINCT pid) FROM pg_locks
-            WHERE locktype = 'advisory' AND classid::bigint BETWEEN $1 AND $1 + 1 AND objsubid = 2
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """
-        ) { $0.add(Int64(Schema.slotLocks)) }
-        guard running[0][0] as Int64 == 0 else {
+        let running =
+            try database.isDistributed()
+            ? "SELECT sum(result::bigint)::bigint FROM run_command_on_workers($$\(sessionsWithSlots)$$)" : sessionsWithSlots
+        guard try database.query(running)[0][0] as Int64 == 0 else {
             throw DatabaseError(
                 SQLState(rawValue: "55006"), "stores are running on this database: stop all services first")
         }
-        return try database.query(
-            "UPDATE store.deployment SET log_id = gen_random_uuid() RETURNING log_id::text")[0][0]
+        // Not in the update: Citus takes no volatile function there.
+        let logID: String = try database.query("SELECT gen_random_uuid()::text")[0][0]
+        _ = try database.query("UPDATE store.deployment SET log_id = $1::text::uuid") { $0.add(logID) }
+        return logID
     }
+
+    /// How many sessions hold slots of the database on this node.
+    private static let sessionsWithSlots = """
+        SELECT count(DISTINCT pid) FROM pg_locks
+        WHERE locktype = 'advisory' AND classid::bigint BETWEEN \(Schema.slotLocks) AND \(Schema.slotLocks + 1) AND objsubid = 2
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """
 
     private static func fail(_ reason: String) -> Never {
         let line = Array("restored: \(reason)\n".utf8)

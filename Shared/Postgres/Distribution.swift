@@ -14,11 +14,6 @@ struct Distribution {
     /// The number of shards unless another is asked for: as many workers can be of use, and each takes 16 slots.
     static let shards = 16
 
-    /// Whether tables of this database are distributed.
-    static func exists(in database: BlockingConnection) throws(DatabaseError) -> Bool {
-        try database.query("SELECT to_regclass('placement.slots') IS NOT NULL")[0][0]
-    }
-
     static func isPossible(in database: BlockingConnection) throws(DatabaseError) -> Bool {
         try !database.query("SELECT FROM pg_extension WHERE extname = 'citus'").isEmpty
     }
@@ -243,4 +238,11 @@ struct Distribution {
                 CASE attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END
             ), ', ' ORDER BY attname)
         """
+}
+
+extension BlockingConnection {
+    /// Whether tables of this database are distributed over the workers of Citus.
+    public func isDistributed() throws(DatabaseError) -> Bool {
+        try query("SELECT to_regclass('placement.slots') IS NOT NULL")[0][0]
+    }
 }

@@ -96,7 +96,7 @@ public struct Migrator: Sendable {
 
     private func isDistributed(_ database: BlockingConnection) throws(MigrationError) -> Bool {
         do throws(DatabaseError) {
-            return try Distribution.exists(in: database)
+            return try database.isDistributed()
         } catch {
             throw .database(error)
         }

@@ -42,7 +42,7 @@ public struct Placement: Equatable, Sendable {
 
     /// Nil unless the database is distributed.
     public init?(of database: BlockingConnection) throws {
-        guard try database.query("SELECT to_regclass('placement.slots') IS NOT NULL")[0][0] as Bool else { return nil }
+        guard try database.isDistributed() else { return nil }
         try self.init(shards: try database.query(Self.shardQuery), names: try database.query(Self.nameQuery))
     }
 

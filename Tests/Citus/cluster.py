@@ -106,10 +106,14 @@ class Cluster:
 
     def kill(self, node: int, how: signal.Signals = signal.SIGKILL):
         """Ends the server of a node, as a crash would unless it is told otherwise."""
-        pid = int((self._directory(node) / "postmaster.pid").read_text().split()[0])
+        pid = int((self.directory(node) / "postmaster.pid").read_text().split()[0])
         os.kill(pid, how)
         while is_alive(pid):
             time.sleep(0.01)
+
+    def stop(self, node: int):
+        """Ends the server of a node in order."""
+        self.kill(node, signal.SIGINT)
 
     def revive(self):
         """Starts the nodes that have ended, as `deploy/dev/up` does."""
@@ -118,7 +122,7 @@ class Cluster:
     @contextmanager
     def with_setting(self, node: int, setting: str):
         """A node that runs meanwhile with a setting that a server has from its start on. It ends with this."""
-        directory = self._directory(node)
+        directory = self.directory(node)
         command = shlex.split((directory / "postmaster.opts").read_text())
         self.kill(node, signal.SIGINT)
         server = subprocess.Popen(
@@ -149,9 +153,9 @@ class Cluster:
 
     def _socket(self, number: int) -> str:
         """The fifth line of the postmaster's file."""
-        return (self._directory(number) / "postmaster.pid").read_text().splitlines()[4].strip()
+        return (self.directory(number) / "postmaster.pid").read_text().splitlines()[4].strip()
 
-    def _directory(self, node: int) -> Path:
+    def directory(self, node: int) -> Path:
         return self.system.state / (f"postgres-{node}" if node else "postgres")
 
 

@@ -147,6 +147,26 @@ def test_nothing_is_half_done_when_a_worker_is_killed(serving, people):
     assert serving.cluster.sql("SELECT count(*) FROM pg_prepared_xacts", node=2) == [["0"]]
 
 
+def test_a_worker_is_drained_and_filled_again_while_people_write(serving, people):
+    """As one is added, or goes."""
+    worker = serving.cluster.nodes[2]
+
+    def shards() -> int:
+        lines = serving.cluster.run("store", "placement", check=True).splitlines()
+        return len([line for line in lines if line.split("\t")[1] == worker])
+
+    def drain_and_fill():
+        serving.cluster.sql(f"SELECT citus_drain_node('{worker}', 5432, 'block_writes')")
+        assert shards() == 0
+        serving.wait(lambda: serving.slots() == 256)
+        serving.cluster.sql(f"SELECT citus_set_node_property('{worker}', 5432, 'shouldhaveshards', true)")
+        serving.cluster.sql("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
+        serving.wait(lambda: serving.slots() == 256)
+
+    while_creating(serving, people, drain_and_fill)
+    assert shards() == 8
+
+
 def while_creating(serving, people, disturb):
     """Each group is created until it is acknowledged, as clients do. Afterwards all are there, in every list."""
     ended, created = threading.Event(), []
