@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What lists cost on a coordinator and two workers, beside one PostgreSQL.
+"""What lists and writes of several slots cost on a coordinator and two workers, beside one PostgreSQL.
 
-    PARLEY_EXECUTABLES=… Tests/Load/citus_reads.py [--conversations 50 10000] [--requests 15]
+    PARLEY_EXECUTABLES=… Tests/Load/citus_requests.py [--conversations 50 10000] [--requests 15]
 
 Two stores serve a cluster, one serves one PostgreSQL. Users have conversations in all slots, each with a message, as
-the services would have left them. The two take turns at lists, welcomes, rounds of sync and searches; told are medians,
-in milliseconds as a client sees them. Files are in TMPDIR.
+the services would have left them. The two take turns at writes, and at lists, welcomes, rounds of sync and searches;
+told are medians, in milliseconds as a client sees them. Files are in TMPDIR.
 """
 
 import argparse
@@ -95,9 +95,60 @@ class Distributed:
 
 
 def get(way, user: str, path: str) -> dict:
-    request = urllib.request.Request(way.address("ingest") + path, headers={"Authorization": f"Bearer {token(user)}"})
+    return ask(way, user, "GET", path)
+
+
+def ask(way, user: str, method: str, path: str, body=None, key: str | None = None):
+    request = urllib.request.Request(
+        way.address("ingest") + path,
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token(user)}", "Content-Type": "application/json"}
+        | ({"Idempotency-Key": key} if key else {}),
+    )
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
-        return json.loads(answer.read())
+        return json.loads(answer.read() or "null")
+
+
+# Writes. Each user of a group has another slot.
+
+
+def create(way, count: int) -> str:
+    body = {"id": str(uuid.uuid4()), "kind": "group", "members": [f"member-{number}" for number in range(1, count)]}
+    return ask(way, "member-0", "POST", "/v1/conversations", body)["id"]
+
+
+def group_of_3(way, _):
+    create(way, 3)
+
+
+def group_of_50(way, _):
+    create(way, 50)
+
+
+def sent(way, conversation: str) -> str:
+    body = {"id": str(uuid.uuid4()), "text": "a message"}
+    return ask(way, "member-0", "POST", f"/v1/conversations/{conversation}/messages", body)["id"]
+
+
+def edited(way, conversation: str, key: str | None = None):
+    path = f"/v1/conversations/{conversation}/messages/{MESSAGES[way.name]}"
+    ask(way, "member-0", "PATCH", path, {"text": f"now {uuid.uuid4()}"}, key)
+
+
+def edited_with_a_key(way, conversation: str):
+    edited(way, conversation, str(uuid.uuid4()))
+
+
+def drafted(way, conversation: str):
+    ask(way, "member-0", "PUT", f"/v1/conversations/{conversation}/draft", {"text": f"well, {uuid.uuid4()}"})
+
+
+MESSAGES: dict = {}
+WRITES = (sent, edited, edited_with_a_key, drafted, group_of_3, group_of_50)
+
+
+# Reads
 
 
 def listed(way, user: str):
@@ -152,22 +203,29 @@ def main():
                 mark = uuid.uuid4().hex[:8]
                 way.sql(FILL.format(mark=mark, count=count, user=user, user_slot=slot_of(user)))
             way.analyze()
+        groups = {way: create(way, 3) for way in ways}
+        MESSAGES.update({way.name: sent(way, group) for way, group in groups.items()})
+        for what in WRITES:
+            measure(what.__name__, what, groups, options.requests)
         for count, user in users.items():
             for what in (listed, welcomed, synced, searched):
-                told = {way.name: [] for way in ways}
-                for number in range(options.requests + 2):
-                    for way in ways:
-                        start = time.monotonic()
-                        what(way, user)
-                        if number > 1:
-                            told[way.name].append(1000 * (time.monotonic() - start))
-                medians = ", ".join(
-                    f"{name} {statistics.median(times):.1f} (best {min(times):.1f})" for name, times in told.items()
-                )
-                print(f"{what.__name__:9} {count:6} conversations: {medians}", flush=True)
+                measure(f"{what.__name__}, {count} conversations", what, dict.fromkeys(ways, user), options.requests)
     finally:
         for way in ways:
             way.remove()
+
+
+def measure(name: str, what, arguments: dict, requests: int):
+    """Prints what a request takes on both, which take turns."""
+    told = {way.name: [] for way in arguments}
+    for number in range(requests + 2):
+        for way, argument in arguments.items():
+            start = time.monotonic()
+            what(way, argument)
+            if number > 1:
+                told[way.name].append(1000 * (time.monotonic() - start))
+    medians = ", ".join(f"{way} {statistics.median(times):.1f} (best {min(times):.1f})" for way, times in told.items())
+    print(f"{name}: {medians}", flush=True)
 
 
 if __name__ == "__main__":
