@@ -20,9 +20,9 @@ enum RestoredCommand {
     /// history.
     static func renameHistory(ofDatabaseAt url: String) throws(DatabaseError) -> String {
         let database = try BlockingConnection(url: url, applicationName: "parley-restored")
-        let running =
-            try database.isDistributed()
-            ? "SELECT sum(result::bigint)::bigint FROM run_command_on_workers($$\(sessionsWithSlots)$$)" : sessionsWithSlots
+        let ofWorkers =
+            "SELECT sum(result::bigint)::bigint FROM run_command_on_workers($$\(sessionsWithSlots)$$)"
+        let running = try database.isDistributed() ? ofWorkers : sessionsWithSlots
         guard try database.query(running)[0][0] as Int64 == 0 else {
             throw DatabaseError(
                 SQLState(rawValue: "55006"), "stores are running on this database: stop all services first")
