@@ -69,14 +69,16 @@ class Backups:
                 shutil.chown(path, directory.owner())
             self.places.append(place)
             cluster.sql(
-                f"ALTER SYSTEM SET archive_mode = on; ALTER SYSTEM SET archive_command = 'cp %p {place}/wal/%f'", node=node
+                f"ALTER SYSTEM SET archive_mode = on;ALTER SYSTEM SET archive_command = 'cp %p {place}/wal/%f'",
+                node=node,
             )
             cluster.stop(node)
         cluster.revive()
 
     def take(self):
         for socket, place, directory in zip(self.cluster.nodes, self.places, self.directories, strict=True):
-            command = ["pg_basebackup", f"--pgdata={place}/base", f"--host={socket}", "--username=postgres", "--checkpoint=fast"]
+            options = [f"--pgdata={place}/base", f"--host={socket}", "--username=postgres", "--checkpoint=fast"]
+            command = ["pg_basebackup", *options]
             subprocess.run(command, check=True, timeout=120, user=directory.owner(), env=os.environ | PATH, cwd=place)
 
     def restore(self):
