@@ -179,7 +179,7 @@ final class StoreService: ShardService {
 
     private func writer(of command: Command) -> Writer {
         if command.isImport { return importWriter }
-        if !command.isOfOneSlot, let borrowing, let borrowingInBackground {
+        if let borrowing, let borrowingInBackground, !command.isOfOneSlot {
             return command.isBackgroundWork ? borrowingInBackground : borrowing
         }
         return command.isBackgroundWork ? backgroundWriter : writer
