@@ -41,6 +41,17 @@ def test_a_group_is_in_the_lists_and_on_the_streams_of_members_in_other_shards(s
     is_whole(serving, people)
 
 
+def test_a_group_with_members_on_both_workers_is_committed_in_two_phases(serving, people):
+    """Citus keeps a record of each until it has looked whether all came to an end, every five seconds."""
+
+    def recorded() -> bool:
+        create(serving, people)
+        records = "SELECT count(*) FROM pg_dist_transaction"
+        return any(serving.cluster.sql(records, node=node) != [["0"]] for node in (1, 2))
+
+    serving.wait(recorded, within=20)
+
+
 def test_what_users_keep_for_themselves_is_of_their_slot(serving, people):
     alice, bob = people[:2]
     group = create(serving, [alice, bob])

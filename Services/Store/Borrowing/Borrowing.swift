@@ -10,21 +10,120 @@ import Slots
 /// At the other node all is done by the shard's names, in a function that Citus is asked to run where the slot is. Citus does not
 /// see that it writes, and is shown by an update of no row.
 struct Borrowing: Sendable {
-    private let tables: BorrowedTables
-    private let shards: [Placement.Shard]
+    /// Makes the temporary tables and functions of a session, which end with it. All sessions have the same.
+    let preparation: String
 
     init(_ placement: Placement, ofDatabaseAt url: String) throws {
-        tables = try BorrowedTables(of: BlockingConnection(url: url, applicationName: "parley-check"))
-        shards = placement.shards
+        let database = try BlockingConnection(url: url, applicationName: "parley-check")
+        preparation = SessionOfBorrower(tables: try BorrowedTables(of: database), shards: placement.shards).preparation
     }
 
     /// The names of a session that borrows for batches of this shard.
     static func names(_ shard: ShardNames) -> ShardNames { shard.borrowing(BorrowedTables.names) }
 
-    // MARK: The session
+    // MARK: Statements of a batch
 
-    /// Makes the temporary tables and functions of a session, which end with it. In one block, because the names of tables in it
-    /// are Citus's, not those of the session's shard.
+    static let statements = [lockUsers, borrowRows, giveBackRows]
+
+    private static let lockUsers = Statement(
+        "lock_users_elsewhere",
+        parameters: [.int2, .array(.int2), .array(.text), .array(.uuid), .array(.int2), .array(.bool)],
+        "SELECT pg_temp.lock_users($1, $2, $3, $4, $5, $6)")
+
+    /// Besides the users that are named: all of imports that end, and who made an invitation. One shard after the other.
+    private static let borrowRows = Statement(
+        "borrow_rows",
+        parameters: [
+            .array(.int2), .array(.text), .array(.bool), .array(.bool), .array(.uuid), .array(.uuid), .array(.int2),
+            .array(.uuid), .array(.int2), .array(.uuid), .array(.uuid),
+        ],
+        """
+        WITH users AS MATERIALIZED (
+            SELECT u.user_slot, u.user_id, bool_or(u.whole_lists) AS whole_lists, bool_or(u.begins) AS begins FROM (
+                SELECT * FROM unnest($1, $2, $3, $4) AS u(user_slot, user_id, whole_lists, begins)
+                UNION ALL
+                SELECT i.user_slot, i.user_id, false, false FROM unnest($7, $8) AS k(slot, conversation_id)
+                JOIN store.import_stays i ON i.slot = k.slot AND i.conversation_id = k.conversation_id
+                UNION ALL
+                SELECT i.creator_slot, i.creator_id, false, false FROM unnest($9, $10, $11) AS k(slot, conversation_id, code_hash)
+                JOIN store.invitations i
+                    ON i.slot = k.slot AND i.conversation_id = k.conversation_id AND i.code_hash = k.code_hash
+            ) u GROUP BY 1, 2
+        )
+        SELECT pg_temp.borrow(b.lender, ARRAY[
+            b.slots::text, b.users::text, $5::text, $6::text, (SELECT array_agg(p.user_id)::text FROM users p),
+            b.whole_lists::text, b.begins::text])
+        FROM (
+            SELECT l.slots[1] AS lender, array_agg(u.user_slot) AS slots, array_agg(u.user_id) AS users,
+                array_agg(u.user_id) FILTER (WHERE u.whole_lists) AS whole_lists,
+                array_agg(u.user_id) FILTER (WHERE u.begins) AS begins
+            FROM users u JOIN pg_temp.lenders l ON u.user_slot = ANY (l.slots)
+            GROUP BY l.slots ORDER BY l.slots OFFSET 0
+        ) b
+        """)
+
+    private static let giveBackRows = Statement("give_back", "SELECT pg_temp.give_back()")
+
+    /// In the place of what locks keys and users.
+    static func lockUsers(of locks: Locks, from home: Slot, in batch: inout Batch) {
+        batch.execute(lockUsers) { parameters in
+            parameters.add(home)
+            let keys = locks.keys.compactMap { key in key.user.map { (user: $0, key: key.key) } }
+            parameters.addArray(of: .int2)
+            for key in keys { parameters.append(key.user.slot) }
+            parameters.addArray(of: .text)
+            for key in keys { parameters.append(key.user.name) }
+            parameters.addArray(of: .uuid)
+            for key in keys { parameters.append(key.key) }
+            let slots = locks.userSlots
+            parameters.addArray(of: .int2)
+            for slot in slots.keys { parameters.append(slot) }
+            parameters.addArray(of: .bool)
+            for alone in slots.values { parameters.append(alone) }
+        }
+    }
+
+    /// In the place of what locks erasures and private streams.
+    static func borrow(_ locks: Locks, in batch: inout Batch) {
+        batch.execute(borrowRows) { parameters in
+            let users = locks.people
+            parameters.addArray(of: .int2)
+            for user in users { parameters.append(user.slot) }
+            parameters.addArray(of: .text)
+            for user in users { parameters.append(user.name) }
+            parameters.addArray(of: .bool)
+            for user in users { parameters.append(locks.wholeLists.contains(user)) }
+            parameters.addArray(of: .bool)
+            for user in users { parameters.append(locks.newStreams.contains(user)) }
+            parameters.addArray(of: .uuid)
+            for conversation in locks.conversations.union(locks.relatedConversations) {
+                parameters.append(conversation)
+            }
+            parameters.addArray(of: .uuid)
+            for key in locks.keys where key.user != nil { parameters.append(key.key) }
+            parameters.addArray(of: .int2)
+            for conversation in locks.endingImports { parameters.append(conversation.slot) }
+            parameters.addArray(of: .uuid)
+            for conversation in locks.endingImports { parameters.append(conversation) }
+            parameters.addArray(of: .int2)
+            for invitation in locks.invitations { parameters.append(invitation.conversation.slot) }
+            parameters.addArray(of: .uuid)
+            for invitation in locks.invitations { parameters.append(invitation.conversation) }
+            parameters.addArray(of: .uuid)
+            for invitation in locks.invitations { parameters.append(invitation.codeHash) }
+        }
+    }
+
+    /// After the last step of a batch.
+    static func giveBack(in batch: inout Batch) { batch.execute(giveBackRows) }
+}
+
+/// What a session that borrows has of its own.
+private struct SessionOfBorrower {
+    let tables: BorrowedTables
+    let shards: [Placement.Shard]
+
+    /// In one block, because the names of tables in it are Citus's, not those of the session's shard.
     var preparation: String {
         let steps =
             ["PERFORM set_config('citus.enable_ddl_propagation', 'off', false)"]
@@ -170,100 +269,4 @@ struct Borrowing: Sendable {
             END $$
             """
     }
-
-    // MARK: Statements of a batch
-
-    static let statements = [lockUsers, borrowRows, giveBackRows]
-
-    private static let lockUsers = Statement(
-        "lock_users_elsewhere",
-        parameters: [.int2, .array(.int2), .array(.text), .array(.uuid), .array(.int2), .array(.bool)],
-        "SELECT pg_temp.lock_users($1, $2, $3, $4, $5, $6)")
-
-    /// Besides the users that are named: all of imports that end, and who made an invitation. One shard after the other.
-    private static let borrowRows = Statement(
-        "borrow_rows",
-        parameters: [
-            .array(.int2), .array(.text), .array(.bool), .array(.bool), .array(.uuid), .array(.uuid), .array(.int2),
-            .array(.uuid), .array(.int2), .array(.uuid), .array(.uuid),
-        ],
-        """
-        WITH users AS MATERIALIZED (
-            SELECT u.user_slot, u.user_id, bool_or(u.whole_lists) AS whole_lists, bool_or(u.begins) AS begins FROM (
-                SELECT * FROM unnest($1, $2, $3, $4) AS u(user_slot, user_id, whole_lists, begins)
-                UNION ALL
-                SELECT i.user_slot, i.user_id, false, false FROM unnest($7, $8) AS k(slot, conversation_id)
-                JOIN store.import_stays i ON i.slot = k.slot AND i.conversation_id = k.conversation_id
-                UNION ALL
-                SELECT i.creator_slot, i.creator_id, false, false FROM unnest($9, $10, $11) AS k(slot, conversation_id, code_hash)
-                JOIN store.invitations i
-                    ON i.slot = k.slot AND i.conversation_id = k.conversation_id AND i.code_hash = k.code_hash
-            ) u GROUP BY 1, 2
-        )
-        SELECT pg_temp.borrow(b.lender, ARRAY[
-            b.slots::text, b.users::text, $5::text, $6::text, (SELECT array_agg(p.user_id)::text FROM users p),
-            b.whole_lists::text, b.begins::text])
-        FROM (
-            SELECT l.slots[1] AS lender, array_agg(u.user_slot) AS slots, array_agg(u.user_id) AS users,
-                array_agg(u.user_id) FILTER (WHERE u.whole_lists) AS whole_lists,
-                array_agg(u.user_id) FILTER (WHERE u.begins) AS begins
-            FROM users u JOIN pg_temp.lenders l ON u.user_slot = ANY (l.slots)
-            GROUP BY l.slots ORDER BY l.slots OFFSET 0
-        ) b
-        """)
-
-    private static let giveBackRows = Statement("give_back", "SELECT pg_temp.give_back()")
-
-    /// In the place of what locks keys and users.
-    static func lockUsers(of locks: Locks, from home: Slot, in batch: inout Batch) {
-        batch.execute(lockUsers) { parameters in
-            parameters.add(home)
-            let keys = locks.keys.compactMap { key in key.user.map { (user: $0, key: key.key) } }
-            parameters.addArray(of: .int2)
-            for key in keys { parameters.append(key.user.slot) }
-            parameters.addArray(of: .text)
-            for key in keys { parameters.append(key.user.name) }
-            parameters.addArray(of: .uuid)
-            for key in keys { parameters.append(key.key) }
-            let slots = locks.userSlots
-            parameters.addArray(of: .int2)
-            for slot in slots.keys { parameters.append(slot) }
-            parameters.addArray(of: .bool)
-            for alone in slots.values { parameters.append(alone) }
-        }
-    }
-
-    /// In the place of what locks erasures and private streams.
-    static func borrow(_ locks: Locks, in batch: inout Batch) {
-        batch.execute(borrowRows) { parameters in
-            let users = locks.people
-            parameters.addArray(of: .int2)
-            for user in users { parameters.append(user.slot) }
-            parameters.addArray(of: .text)
-            for user in users { parameters.append(user.name) }
-            parameters.addArray(of: .bool)
-            for user in users { parameters.append(locks.wholeLists.contains(user)) }
-            parameters.addArray(of: .bool)
-            for user in users { parameters.append(locks.newStreams.contains(user)) }
-            parameters.addArray(of: .uuid)
-            for conversation in locks.conversations.union(locks.relatedConversations) {
-                parameters.append(conversation)
-            }
-            parameters.addArray(of: .uuid)
-            for key in locks.keys where key.user != nil { parameters.append(key.key) }
-            parameters.addArray(of: .int2)
-            for conversation in locks.endingImports { parameters.append(conversation.slot) }
-            parameters.addArray(of: .uuid)
-            for conversation in locks.endingImports { parameters.append(conversation) }
-            parameters.addArray(of: .int2)
-            for invitation in locks.invitations { parameters.append(invitation.conversation.slot) }
-            parameters.addArray(of: .uuid)
-            for invitation in locks.invitations { parameters.append(invitation.conversation) }
-            parameters.addArray(of: .uuid)
-            for invitation in locks.invitations { parameters.append(invitation.codeHash) }
-        }
-    }
-
-    /// After the last step of a batch.
-    static func giveBack(in batch: inout Batch) { batch.execute(giveBackRows) }
 }

@@ -31,7 +31,7 @@ struct BatchPlan {
     private(set) var items: [SendItem] = []
     private(set) var runs: [Run] = []
     private(set) var reads = MergedReads()
-    private(set) var locks = Locks()
+    private(set) var locks: Locks
     private var runStart = 0
     private var idsInRun: Set<MessageKey> = []
 
@@ -40,7 +40,9 @@ struct BatchPlan {
         let message: MessageID
     }
 
-    init(_ commands: some Collection<Command.Action>) {
+    /// - Parameter borrows: as of `Writer`.
+    init(_ commands: some Collection<Command.Action>, borrows: Bool = false) {
+        locks = Locks(borrows: borrows)
         items.reserveCapacity(commands.count)
         idsInRun.reserveCapacity(commands.count)
         for (index, action) in commands.enumerated() { add(action, at: index) }

@@ -13,7 +13,9 @@ struct Locks {
     private(set) var newStreams: Set<UserID> = []
     private(set) var streams: Set<UserID> = []
     private(set) var endingImports: Set<ConversationID> = []
-    // What is borrowed where users are in other shards (`Borrowing`): all whose rows the batch reads or writes.
+    /// Whether the rows of users are borrowed (`Borrowing`). What follows is noted for that alone.
+    let borrows: Bool
+    /// All users whose rows the batch reads or writes.
     private(set) var people: Set<UserID> = []
     /// Of these, whose pins, drafts, blocks and scheduled messages are counted.
     private(set) var wholeLists: Set<UserID> = []
@@ -22,10 +24,12 @@ struct Locks {
     /// Of which the makers' blocks are read.
     private(set) var invitations: Set<InvitationKey> = []
 
+    init(borrows: Bool = false) { self.borrows = borrows }
+
     /// An `Idempotency-Key`, which belongs to its user.
     mutating func insert(key: UUIDBytes, of user: UserID) {
         keys.insert(WriteKey(user: user, key: key))
-        people.insert(user)
+        insert(person: user)
     }
 
     /// The id of a conversation that may be new. Two creations of one then wait for each other before they hold any
@@ -40,13 +44,13 @@ struct Locks {
     /// A user whose erasure must not begin meanwhile.
     mutating func insert(user: UserID) {
         userSlots[user.slot, default: false] = userSlots[user.slot] == true
-        people.insert(user)
+        insert(person: user)
     }
 
     /// A user to be alone with, and with all others of the slot.
     mutating func insert(userAlone user: UserID) {
         userSlots[user.slot] = true
-        people.insert(user)
+        insert(person: user)
     }
 
     /// A conversation that is written to, and that may exist already. All that belongs to it is protected.
@@ -58,13 +62,13 @@ struct Locks {
     /// The erasure of a user, which is added to.
     mutating func insert(erasureOf user: UserID) {
         erasures.insert(user)
-        people.insert(user)
+        insert(person: user)
     }
 
     /// A private stream that is written to. It protects the user's list of conversations, too.
     mutating func insert(streamOf user: UserID) {
         streams.insert(user)
-        people.insert(user)
+        insert(person: user)
     }
 
     /// The private streams of all who are in the import of a conversation.
@@ -79,19 +83,24 @@ struct Locks {
     // MARK: What is read without a lock
 
     /// A user of whom something is read.
-    mutating func insert(person: UserID) { people.insert(person) }
+    mutating func insert(person: UserID) {
+        if borrows { people.insert(person) }
+    }
 
     /// A user whose pins, drafts, blocks or scheduled messages are counted.
     mutating func insert(listsOf user: UserID) {
+        guard borrows else { return }
         people.insert(user)
         wholeLists.insert(user)
     }
 
     /// The direct conversation of a user of the batch and another one.
-    mutating func insert(direct conversation: ConversationID) { relatedConversations.insert(conversation) }
+    mutating func insert(direct conversation: @autoclosure () -> ConversationID) {
+        if borrows { relatedConversations.insert(conversation()) }
+    }
 
-    mutating func insert(invitation codeHash: UUIDBytes, to conversation: ConversationID) {
-        invitations.insert(InvitationKey(conversation: conversation, codeHash: codeHash))
+    mutating func insert(invitation codeHash: @autoclosure () -> UUIDBytes, to conversation: ConversationID) {
+        if borrows { invitations.insert(InvitationKey(conversation: conversation, codeHash: codeHash())) }
     }
 }
 

@@ -113,7 +113,7 @@ final class Writer {
     }
 
     private func submit(_ commands: [Command]) {
-        let plan = BatchPlan(commands.lazy.map(\.action))
+        let plan = BatchPlan(commands.lazy.map(\.action), borrows: borrows)
         let start = MonotonicTime.now
         inFlight += 1
         /// How many statements come before each run, and at the end.
