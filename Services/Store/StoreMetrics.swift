@@ -13,7 +13,9 @@ enum StoreMetrics {
         require("writing connection") { $0.writer.connection.isUp }
         require("background connection") { $0.backgroundWriter.connection.isUp }
         // Of a shard on Citus.
-        require("borrowing connections") { $0.writers.allSatisfy { !$0.borrows || $0.connection.isUp } }
+        require("borrowing connections") {
+            $0.writers.allSatisfy { !$0.borrows || $0.connection.isResting || $0.connection.isUp }
+        }
         require("query connection") { $0.queries.connection.isUp }
         require("search connection") { $0.queries.searching.connection.isUp }
         require("indexing connection") { $0.indexer.connection.isUp }

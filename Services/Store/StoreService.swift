@@ -117,9 +117,10 @@ final class StoreService: ShardService {
         [backgroundWriter, borrowing, borrowingInBackground].compactMap { $0?.connection }
     }
 
+    /// All but those that borrow, which open when they are needed.
     private func openOthers() {
         isOpen = true
-        for connection in furtherWriting { connection.open() }
+        backgroundWriter.connection.open()
         queries.connection.open()
         queries.searching.connection.open()
         indexer.connection.open()

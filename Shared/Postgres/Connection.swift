@@ -26,7 +26,8 @@ public final class Connection: DescriptorHandler {
     private var isResolving = false
     /// Whether what is being resolved is of before a rest: the node may be another one now.
     private var isResolvingOld = false
-    private var isResting = false
+    /// Whether it has no session and looks for none, until `open`.
+    public private(set) var isResting = true
     private var attemptDeadline: TimerID?
     private var upObservers: [@Reactor () -> Void] = []
     private var lossObservers: [@Reactor (DatabaseError) -> Void] = []
@@ -104,8 +105,7 @@ public final class Connection: DescriptorHandler {
         Reactor.spawn { [weak self] in
             let session = await Task.detached {
                 Session(
-                    configuration.keywords(forAttempt: number), shard: configuration.shard, configuration.users,
-                    statements: configuration.statements)
+                    configuration.keywords(forAttempt: number), shard: configuration.shard, configuration.users)
             }.value
             self?.resolved(session)
         }
@@ -161,7 +161,8 @@ public final class Connection: DescriptorHandler {
         }
     }
 
-    /// Sends settings and statements as one batch, before anything the owner submits.
+    /// Sends settings and statements as one batch, before anything the owner submits. Statements of a shard wait for their first
+    /// execution.
     private func setUp(_ session: any ServerSession) {
         state = .settingUp(session)
         giveUp(after: Self.setUpTimeout)
@@ -175,7 +176,9 @@ public final class Connection: DescriptorHandler {
                     }
                 }
                 if let sql = configuration.preparation { batch.execute(sql: sql) }
-                for statement in configuration.statements { batch.prepare(statement) }
+                if configuration.shard == nil {
+                    for statement in configuration.statements { batch.prepare(statement) }
+                }
             }, completion: { [unowned self] in isSetUp(session, $0) })
     }
 

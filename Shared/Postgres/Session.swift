@@ -6,9 +6,8 @@ final class Session: ServerSession, @unchecked Sendable {
     // @unchecked: created on a helper thread, then handed to the reactor, the only user.
     private let handle: OpaquePointer
 
-    /// The shard that all statements are for, and the prepared ones as they are for it, by name.
-    private let shard: ShardNames?
-    private let ofShard: [String: Statement]
+    /// Nil, as everywhere but on Citus: all statements are as they are, and prepared before they are executed.
+    private var ofShard: StatementsOfShard?
 
     /// Set by the notice receiver, for the batch whose results are being read.
     private var commitWaitWasCancelled = false
@@ -20,18 +19,9 @@ final class Session: ServerSession, @unchecked Sendable {
     /// reach its Sync.
     private(set) var refusedToSend = false
 
-    /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved, and writes the
-    /// statements of a shard.
-    init(
-        _ keywords: [(String, String)], shard: ShardNames? = nil, _ users: UserRows = .ofShard,
-        statements: [Statement] = []
-    ) {
-        self.shard = shard
-        ofShard =
-            shard.map { shard in
-                Dictionary(
-                    statements.map { ($0.name, shard.applied(to: $0, users)) }, uniquingKeysWith: { first, _ in first })
-            } ?? [:]
+    /// Begins to connect. Not called on the reactor, because it blocks while a host name is resolved.
+    init(_ keywords: [(String, String)], shard: ShardNames? = nil, _ users: UserRows = .ofShard) {
+        ofShard = shard.map { StatementsOfShard($0, users) }
         let names = CStringArray(keywords.map(\.0)), values = CStringArray(keywords.map(\.1))
         let expandsURL: CInt = 1
         guard let handle = PQconnectStartParams(names.pointer, values.pointer, expandsURL) else {
@@ -70,18 +60,24 @@ final class Session: ServerSession, @unchecked Sendable {
     // The PQsend functions copy into libpq's output buffer and return 1. They refuse only if the connection is lost or
     // memory is exhausted, and both end the session.
 
-    func prepare(_ statement: Statement) {
-        let statement = ofShard[statement.name] ?? statement
+    func prepare(_ statement: Statement) { prepare(statement, ofShard: nil) }
+
+    /// - Parameter ofShard: its name, if it is prepared for the command that follows: nobody waits for the result.
+    private func prepare(_ statement: Statement, ofShard name: String?) {
         let types = statement.parameters.map(\.oid)
-        attempt { PQsendPrepare(handle, statement.name, statement.sql, CInt(types.count), types) }
+        send(preparing: name) { PQsendPrepare(handle, statement.name, statement.sql, CInt(types.count), types) }
     }
 
     func execute(_ statement: Statement, _ build: (inout Parameters) -> Void) {
         encode(build)
-        assert(
-            parameters.types == (ofShard[statement.name] ?? statement).parameters,
-            "\(statement.name) gets the parameters it declares")
-        attempt {
+        let statement = ofShard?.written(statement) ?? statement
+        assert(parameters.types == statement.parameters, "\(statement.name) gets the parameters it declares")
+        switch ofShard?.execution(of: statement.name) ?? .prepared {
+        case .prepared: break
+        case .preparedBefore: prepare(statement, ofShard: statement.name)
+        case .unprepared: return execute(sql: statement.sql)
+        }
+        send {
             parameters.withArguments { arguments in
                 PQsendQueryPrepared(
                     handle, statement.name, arguments.count, arguments.values, arguments.lengths, arguments.formats, 1)
@@ -91,8 +87,13 @@ final class Session: ServerSession, @unchecked Sendable {
 
     func execute(sql: String, _ build: (inout Parameters) -> Void) {
         encode(build)
-        let types = parameters.types.map(\.oid), sql = shard?.applied(to: sql) ?? sql
-        attempt {
+        execute(sql: ofShard?.shard.applied(to: sql) ?? sql)
+    }
+
+    /// With the parameters that are encoded.
+    private func execute(sql: String) {
+        let types = parameters.types.map(\.oid)
+        send {
             parameters.withArguments { arguments in
                 PQsendQueryParams(
                     handle, sql, arguments.count, types, arguments.values, arguments.lengths, arguments.formats, 1)
@@ -100,7 +101,10 @@ final class Session: ServerSession, @unchecked Sendable {
         }
     }
 
-    func sync() { attempt { PQpipelineSync(handle) } }
+    func sync() {
+        send { PQpipelineSync(handle) }
+        ofShard?.sentSync()
+    }
 
     private func encode(_ build: (inout Parameters) -> Void) {
         parameters.removeAll()
@@ -108,9 +112,10 @@ final class Session: ServerSession, @unchecked Sendable {
         parameters.finish()
     }
 
-    private func attempt(_ send: () -> CInt) {
+    private func send(preparing name: String? = nil, _ command: () -> CInt) {
         guard !refusedToSend else { return }
-        refusedToSend = send() != 1
+        refusedToSend = command() != 1
+        ofShard?.sent(preparing: name)
     }
 
     /// Whether everything has been handed to the kernel. A failed write shows when the response is read.
@@ -124,9 +129,21 @@ final class Session: ServerSession, @unchecked Sendable {
     func nextEvent() -> SessionEvent? {
         while !isBroken, PQisBusy(handle) == 0 {
             // NULL marks the end of each statement's results, but not of the Sync's.
-            if let result = PQgetResult(handle) { return event(result) }
+            guard let result = PQgetResult(handle) else { continue }
+            if let name = ofShard?.received(), isUneventful(result, preparing: name) {
+                PQclear(result)
+            } else {
+                return event(result)
+            }
         }
         return nil
+    }
+
+    /// Whether the result of preparing a statement is to be passed over. An error is the batch's, at the execution that follows.
+    private func isUneventful(_ result: OpaquePointer, preparing name: String) -> Bool {
+        let status = PQresultStatus(result)
+        ofShard?.ended(preparing: name, succeeded: status == PGRES_COMMAND_OK)
+        return status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_ABORTED
     }
 
     private func event(_ result: OpaquePointer) -> SessionEvent {

@@ -53,7 +53,7 @@ def loaded(picture: Image.Image) -> Image.Image:
 
 
 def read_frames(stream: bytes) -> dict[int, bytes]:
-    frames: dict[int, bytes] = {}
+    frames: dict[int, bytearray] = {}
     position = 0
     while position + 5 <= len(stream):
         tag, length = struct.unpack(">BI", stream[position : position + 5])
@@ -61,9 +61,9 @@ def read_frames(stream: bytes) -> dict[int, bytes]:
         piece = stream[position + 5 : position + 5 + length]
         if len(piece) < length:
             break
-        frames[tag] = frames.get(tag, b"") + piece
+        frames.setdefault(tag, bytearray()).extend(piece)
         position += 5 + length
-    return frames
+    return {tag: bytes(content) for tag, content in frames.items()}
 
 
 def inspect(content: bytes, *arguments: str) -> Report:

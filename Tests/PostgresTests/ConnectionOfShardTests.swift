@@ -120,4 +120,99 @@ import Testing
         #expect(asked.withLock { $0 } == 2)
         connection.close()
     }
+
+    // MARK: Statements are prepared when they are first executed
+
+    /// A session whose statements `count` and `add` are for a shard that is the table `written`.
+    @Reactor private func connectToShard() async -> Connection {
+        let shard = ShardNames(tables: ["test.rows": "public.written"], views: [])
+        var configuration = ConnectionConfiguration(
+            url: database.url, applicationName: "parley-test", statements: [Self.count, Self.add])
+        configuration.shard = shard
+        let connection = Connection(configuration)
+        connection.open()
+        await waitUntil { connection.isUp }
+        return connection
+    }
+
+    private static let count = Statement("count", "SELECT count(*) FROM test.rows")
+    private static let add = Statement("add", parameters: [.int4], "INSERT INTO test.rows VALUES ($1)")
+
+    @Reactor private func prepared(_ connection: Connection) async -> String {
+        let outcome = await outcome(on: connection) {
+            $0.execute(sql: "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM pg_prepared_statements")
+        }
+        guard case .committed(let rows) = outcome else { return "\(outcome)" }
+        return rows[0][0][0]
+    }
+
+    private func counts(_ outcome: BatchOutcome?) -> [Int64] {
+        guard case .committed(let rows)? = outcome else { return [] }
+        return rows.map { $0[0][0] }
+    }
+
+    @Test("of a shard's statements a session prepares those that it executes, once, and their results are the batch's alone")
+    @Reactor func preparedWhenExecuted() async throws {
+        let connection = await connectToShard()
+        defer { connection.close() }
+        #expect(await prepared(connection) == "")
+        let first = await outcome(on: connection) {
+            $0.execute(Self.count)
+            $0.execute(Self.count)
+        }
+        #expect(counts(first) == [0, 0])
+        #expect(await prepared(connection) == "count")
+        let second = await outcome(on: connection) {
+            $0.execute(Self.add) { $0.add(Int32(1)) }
+            $0.execute(Self.count)
+        }
+        guard case .committed(let rows) = second else {
+            Issue.record("\(second)")
+            return
+        }
+        #expect(rows.count == 2 && rows[1][0][0] as Int64 == 1)
+        #expect(await prepared(connection) == "add count")
+    }
+
+    @Test("a batch that fails before it prepares a statement does no harm to those behind it, which execute it too")
+    @Reactor func preparedBehindFailure() async throws {
+        let connection = await connectToShard()
+        defer { connection.close() }
+        var outcomes: [BatchOutcome] = []
+        func submit(_ build: (inout Batch) -> Void) { connection.submit(build) { outcomes.append($0) } }
+        submit {
+            $0.execute(sql: "SELECT 1 / 0")
+            $0.execute(Self.count)
+        }
+        submit { $0.execute(Self.count) }
+        submit { $0.execute(Self.count) }
+        await waitUntil { outcomes.count == 3 }
+        guard case .failed(let error, statement: 0) = outcomes[0] else {
+            Issue.record("\(outcomes[0])")
+            return
+        }
+        #expect(error.sqlState == SQLState(rawValue: "22012"))
+        #expect(counts(outcomes[1]) == [0] && counts(outcomes[2]) == [0])
+        #expect(await prepared(connection) == "")
+        #expect(counts(await outcome(on: connection) { $0.execute(Self.count) }) == [0])
+        #expect(await prepared(connection) == "count")
+    }
+
+    @Test("a statement that cannot be prepared fails the batch where it is executed, and only as long as it cannot")
+    @Reactor func failedPreparation() async throws {
+        let connection = await connectToShard()
+        defer { connection.close() }
+        try database.execute("ALTER TABLE written RENAME TO away")
+        let failed = await outcome(on: connection) {
+            $0.execute(sql: "SELECT 1")
+            $0.execute(Self.count)
+        }
+        guard case .failed(let error, statement: 1) = failed else {
+            Issue.record("\(failed)")
+            return
+        }
+        #expect(error.sqlState == SQLState(rawValue: "42P01"))
+        try database.execute("ALTER TABLE away RENAME TO written")
+        #expect(counts(await outcome(on: connection) { $0.execute(Self.count) }) == [0])
+    }
 }

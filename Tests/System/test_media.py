@@ -22,7 +22,7 @@ from client import token
 from system import EXECUTABLES, System
 from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError
-from uploads import BODY, PATIENCE, TUS, Uploader, eventually, stored_files
+from uploads import BODY, PATIENCE, TUS, Uploader, eventually, metric, stored_files
 
 
 @pytest.fixture
@@ -539,7 +539,8 @@ def test_copies_are_among_what_a_user_may_have_in_progress(single):
         group, message = uploader.shared_with(other, uploader.upload(b"plan"))
         path = other.created(10)
         connection = other.begin_patch(path, 0, b"01234", 10)
-        eventually(lambda: other.call("GET", path + "/content").status_code == 429, "the upload is in progress")
+        eventually(lambda: metric(single, "parley_media_uploads") == 1, "the upload is in progress")
+        assert other.call("GET", path + "/content").status_code == 429
         expect_problem(other.forward(message, group, group), 429, "rateLimited")
         connection.close()
         eventually(lambda: other.forward(message, group, group).status_code == 201, "the upload has ended")

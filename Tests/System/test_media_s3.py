@@ -26,7 +26,7 @@ from test_media import (  # noqa: F401
     test_what_a_client_of_tus_uploads_is_read_again,
     test_what_its_uploader_removes_is_gone_from_the_disk,
 )
-from uploads import PATIENCE, TUS, Uploader, eventually, stored_files
+from uploads import PATIENCE, TUS, Uploader, eventually, metric, stored_files
 
 
 class StoreSystem(System):
@@ -81,11 +81,6 @@ def media(system: System, *arguments: str, fails: bool = False, **extra: str) ->
     )
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     return done
-
-
-def metric(system: System, name: str) -> float:
-    lines = requests.get(system.address("media") + "/metrics", timeout=PATIENCE).text.splitlines()
-    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
 
 
 def resident_megabytes(system: System) -> float:

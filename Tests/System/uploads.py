@@ -105,6 +105,11 @@ class Uploader:
         return connection
 
 
+def metric(system: System, name: str) -> float:
+    lines = requests.get(system.address("media") + "/metrics", timeout=PATIENCE).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
+
+
 def stored_files(system: System, path: str) -> list[str]:
     return system.stored_files(path.rpartition("/")[2])
 

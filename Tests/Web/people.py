@@ -57,8 +57,8 @@ class Person:
         return self._context
 
     def open(self, prepare: Callable[[BrowserContext], object] | None = None, **options) -> "Tab":
-        """A new browser, signed in by a link."""
-        self._context = self.browser.new_context(**options)
+        """A new browser, signed in by a link. Nothing fades in: what axe looks at in between has too little contrast."""
+        self._context = self.browser.new_context(**{"reduced_motion": "reduce"} | options)
         self._context.set_default_timeout(PATIENCE_MS)
         if prepare:
             prepare(self._context)

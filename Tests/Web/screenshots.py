@@ -38,10 +38,10 @@ def picture_all(system: System, browser: Browser):
     alice, bob, carol = (Person(system, browser, name) for name in ("alice", "bob", "carol"))
     talk(alice, bob, carol)
     for scheme in ("light", "dark"):
-        tab = alice.open(color_scheme=scheme, viewport=WIDE, reduced_motion="reduce", locale="en-GB")
+        tab = alice.open(color_scheme=scheme, viewport=WIDE, locale="en-GB")
         picture(tab.choose("Climbing on Sunday"), f"web-{scheme}")
         alice.close()
-    tab = alice.open(color_scheme="light", viewport=PHONE, reduced_motion="reduce", locale="en-GB")
+    tab = alice.open(color_scheme="light", viewport=PHONE, locale="en-GB")
     picture(tab.choose("Climbing on Sunday"), "web-phone")
     alice.close()
 

@@ -31,7 +31,7 @@ def test_axe_finds_nothing_serious_on_any_screen(people, scheme):
     carol.call("DELETE", f"/v1/conversations/{group}/messages/{gone['id']}?scope=everyone")
     edited = bob.say(group, "eddited")
     bob.call("PATCH", f"/v1/conversations/{group}/messages/{edited['id']}", {"text": "edited"})
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce").choose("Screens")
+    tab = alice.open(color_scheme=scheme).choose("Screens")
     tab.shows("edited")
     bob.say(group, "later")
     screens = {}

@@ -534,7 +534,7 @@ def test_without_a_service_for_files_nothing_is_offered(people):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_where_there_are_files(pair, front, scheme):
-    _, _, _, tab, other = pair("Axe", color_scheme=scheme, reduced_motion="reduce")
+    _, _, _, tab, other = pair("Axe", color_scheme=scheme)
     screens = {}
 
     def look(name: str, at: Tab):

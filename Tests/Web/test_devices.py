@@ -149,7 +149,7 @@ def test_without_a_connection_none_is_ended_and_the_reason_is_shown(people, devi
 def test_axe_finds_nothing_serious_in_devices(people, devices, scheme):
     alice, bob = people("alice", "bob")
     alice.group("Sunday", bob)
-    desk, phone = devices(alice, "desk", "p" * 128, color_scheme=scheme, reduced_motion="reduce")
+    desk, phone = devices(alice, "desk", "p" * 128, color_scheme=scheme)
     dialog = settings(desk)
     expect(listed(dialog)).to_have_count(2)
     found = violations(desk.page)

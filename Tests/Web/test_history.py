@@ -11,7 +11,7 @@ def test_scrolling_back_reaches_the_beginning_and_nothing_jumps(people):
     alice, bob = people("alice", "bob")
     group = alice.group("Long", bob)
     alice.say_many(group, [f"message {n} of many" for n in range(COUNT)])
-    tab = bob.open(reduced_motion="reduce").choose("Long")
+    tab = bob.open().choose("Long")
     # What was unread on joining is below; the newest is one button away.
     expect(tab.button("Jump to latest").or_(tab.message(f"message {COUNT - 1} of many")).first).to_be_visible()
     if tab.button("Jump to latest").is_visible():

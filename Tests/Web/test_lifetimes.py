@@ -79,7 +79,7 @@ def test_what_is_said_and_chosen_is_accessible(people, scheme):
     [alice] = people("alice")
     group = alice.group("Secrets")
     alice.call("PUT", f"/v1/conversations/{group}/lifetime", {"seconds": 90})
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce").choose("Secrets")
+    tab = alice.open(color_scheme=scheme).choose("Secrets")
     expect(tab.page.get_by_text("Messages disappear after 90 seconds")).to_be_visible()
     tab.button("Details of this conversation").click()
     field = tab.page.get_by_role("dialog", name="Details").get_by_label("Disappearing messages")

@@ -72,7 +72,7 @@ def test_axe_finds_nothing_serious_in_pinned_messages(people, scheme):
     group = alice.group("Plans", bob)
     said = alice.say(group, "Harbour, pier 3")
     alice.call("PUT", f"/v1/conversations/{group}/messages/{said['id']}/pin")
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce").choose("Plans")
+    tab = alice.open(color_scheme=scheme).choose("Plans")
     expect(tab.message("Harbour, pier 3")).to_contain_text("Pinned")
     expect(pinned(tab).get_by_role("listitem")).to_contain_text("Harbour, pier 3")
     assert violations(tab.page) == []

@@ -197,7 +197,7 @@ def test_axe_finds_nothing_serious_in_a_report(people, scheme):
     alice, bob = people("alice", "bob")
     group = alice.group("Sunday", bob)
     bob.say(group, "buy this")
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce").choose("Sunday")
+    tab = alice.open(color_scheme=scheme).choose("Sunday")
     tab.act("buy this", "Report…")
     asked = dialog(tab)
     choose(asked, "Spam")

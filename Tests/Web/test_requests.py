@@ -157,7 +157,7 @@ def test_who_does_not_answer_for_days_finds_all_that_wait(people):
 def test_axe_finds_nothing_serious_in_requests(people, scheme):
     alice, bob = people("alice", "bob")
     bob.say(bob.direct(alice), "hello")
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce")
+    tab = alice.open(color_scheme=scheme)
     expect(tab.button("Requests (1)")).to_be_visible()
     found = violations(tab.page)
     tab.button("Requests (1)").click()

@@ -55,7 +55,7 @@ def test_what_could_not_be_sent_is_shown_with_the_reason(people, system):
 def test_axe_finds_nothing_serious_in_scheduled_messages(people, scheme):
     alice, bob = people("alice", "bob")
     alice.group("Plans", bob)
-    tab = alice.open(color_scheme=scheme, reduced_motion="reduce").choose("Plans")
+    tab = alice.open(color_scheme=scheme).choose("Plans")
     for text in ("One to be seen", ""):
         tab.page.get_by_role("textbox", name="Message").fill(text or "Two")
         dialog = opened(tab)

@@ -83,6 +83,8 @@ final class Writer {
     }
 
     private func kick() {
+        // Most shards' stores never borrow: a session begins with the first command that needs one.
+        if borrows && connection.isResting && !queue.isEmpty { connection.open() }
         while connection.isUp, mayBegin(),
             let commands = queue.nextBatch(limit: Self.batchLimit)
         {
