@@ -45,8 +45,10 @@ async def users(loud):
         yield lambda count: [User(loud, f"user-{n}-{secrets.token_hex(6)}", http) for n in range(count)]
 
 
-# Citus hides shards where tables are listed, of everybody but whose application has this name.
-SHOW_SHARDS = {"PGOPTIONS": "-c citus.show_shards_for_app_name_prefixes=*"}
+# Of a node of Citus, what it has itself: Citus hides shards where tables are listed, takes no LOCK TABLE of them, and runs
+# ANALYZE on all nodes.
+OWN = ("override_table_visibility=off", "enable_manual_changes_to_shards=on", "enable_ddl_propagation=off")
+BY_ITSELF = {"PGOPTIONS": " ".join(f"-c citus.{setting}" for setting in OWN)}
 
 
 class Places:
@@ -59,14 +61,14 @@ class Places:
     def sql(self, statement: str, role: str = "postgres", node: int = 0) -> subprocess.CompletedProcess:
         url = self.urls[node].replace("user=postgres", f"user={role}")
         command = ["psql", "--no-psqlrc", "-Atqc", statement, url]
-        return subprocess.run(command, capture_output=True, timeout=60, env=os.environ | SHOW_SHARDS)
+        return subprocess.run(command, capture_output=True, timeout=60, env=os.environ | BY_ITSELF)
 
     def dump(self) -> bytes:
         """Of a worker with its shards as tables of their own."""
         dumps = []
         for url in self.urls:
             command = ["pg_dump", "--dbname", url]
-            done = subprocess.run(command, capture_output=True, timeout=100, env=os.environ | SHOW_SHARDS)
+            done = subprocess.run(command, capture_output=True, timeout=100, env=os.environ | BY_ITSELF)
             assert done.returncode == 0, done.stderr
             dumps.append(done.stdout)
         return b"\n".join(dumps)
