@@ -37,7 +37,9 @@ class Guarded:
         """What an operator does."""
         self.standby.promote()
         former, new = self.cluster.nodes[WORKER], str(self.standby.directory)
-        self.cluster.sql(f"SELECT citus_update_node(nodeid, '{new}', 5432) FROM pg_dist_node WHERE nodename = '{former}'")
+        self.cluster.sql(
+            f"SELECT citus_update_node(nodeid, '{new}', 5432) FROM pg_dist_node WHERE nodename = '{former}'"
+        )
         self.cluster.nodes[WORKER] = new
 
     def remove(self):

@@ -74,7 +74,7 @@ class Servers:
         return self.clone_of(primary.directory, name)
 
     def clone_of(self, socket: str | Path, name: str, *settings: str) -> "Server":
-        """The same, of a primary in whose directory there is a socket. The settings are in front of those that it has."""
+        """The same, of a primary whose socket is in a directory, with settings that it does not have."""
         server = Server(self.directory / name)
         source = f"host={socket} port=5432 user=postgres application_name={name}"
         server.run("pg_basebackup", "-D", server.data, "-d", source, "--checkpoint=fast", "--write-recovery-conf")

@@ -45,8 +45,8 @@ async def users(loud):
         yield lambda count: [User(loud, f"user-{n}-{secrets.token_hex(6)}", http) for n in range(count)]
 
 
-# Of a node of Citus, what it has itself: Citus hides shards where tables are listed, takes no LOCK TABLE of them, and runs
-# ANALYZE on all nodes.
+# Of a node of Citus, what it has itself: Citus hides shards where tables are listed, takes no LOCK TABLE of them, and
+# runs ANALYZE on all nodes.
 OWN = ("override_table_visibility=off", "enable_manual_changes_to_shards=on", "enable_ddl_propagation=off")
 BY_ITSELF = {"PGOPTIONS": " ".join(f"-c citus.{setting}" for setting in OWN)}
 

@@ -1,4 +1,5 @@
-"""The PostgreSQL of a run, or its cluster, and what can go wrong with it. Every statement of ours comes from another session."""
+"""The PostgreSQL of a run, or its cluster, and what can go wrong with it. Every statement of ours comes from another
+session."""
 
 import asyncio
 import os
@@ -190,8 +191,8 @@ class Database:
 
 
 class Cluster(Database):
-    """A coordinator and workers of Citus, with the tables of the services; the disk is the last one's. Each fault hits another node, by
-    the run's choice; one that is about rows hits a worker."""
+    """A coordinator and workers of Citus, with the tables of the services; the disk is the last one's. Each fault hits
+    another node, by the run's choice; one that is about rows hits a worker."""
 
     def __init__(self, workers: int):
         self.workers = workers
@@ -283,10 +284,12 @@ BEGIN
     LOOP
         BEGIN
             FOREACH this IN ARRAY ARRAY[TABLES] LOOP
-                FOR found IN EXECUTE format('SELECT slot, id FROM %s WHERE id = ANY ($1) ORDER BY id DESC, slot DESC', this)
+                FOR found IN EXECUTE
+                    format('SELECT slot, id FROM %s WHERE id = ANY ($1) ORDER BY id DESC, slot DESC', this)
                     USING ARRAY[IDS]::uuid[]
                 LOOP
-                    EXECUTE format('SELECT FROM %s WHERE slot = $1 AND id = $2 FOR UPDATE', this) USING found.slot, found.id;
+                    EXECUTE format('SELECT FROM %s WHERE slot = $1 AND id = $2 FOR UPDATE', this)
+                    USING found.slot, found.id;
                     PERFORM pg_sleep(0.05);
                 END LOOP;
             END LOOP;
