@@ -56,7 +56,7 @@ def test_all_nodes_go_back_to_one_point(cluster):
         serving.stop()
 
 
-DUMP = ("--format=custom", "--extension=plpgsql", "--exclude-schema=placement")
+DUMP = ("--format=custom", "--extension=btree_gin", "--extension=pg_trgm", "--exclude-schema=placement")
 """Without what makes a cluster of it."""
 COUNTS = "SELECT count(*) FROM store.messages; SELECT count(*) FROM store.inbox; SELECT count(*) FROM receipt.slots"
 
@@ -90,8 +90,8 @@ def test_a_dump_moves_everything_to_one_postgresql_or_to_another_cluster(cluster
     system = System(database=url)
     try:
         restore(url, dump)
-        system.up()
         assert [int(server.sql(sql)) for sql in COUNTS.split(";")] == counted
+        system.up()
         one = Serving.of(system)
         for number, group in enumerate(groups):
             assert one.texts(people[number], group) == [f"message {number}"]
