@@ -7,21 +7,32 @@ import Reactor
 ///
 /// A deletion only marks a row as dead, and VACUUM only marks its space as free. The bytes stay until something else is
 /// written there. So every table is rewritten with its indexes (VACUUM FULL), and the earlier log is removed.
+///
+/// In a cluster of Citus this is done at each node by itself, with the shards that it has: Citus would rewrite the tables
+/// at all of them, but knows neither whose transactions see what there, nor their logs. A shard that moves meanwhile leaves
+/// no dead rows at its new node.
 struct Scrub {
     private let connection: BlockingConnection
     private let patience: Duration
+    /// Of a cluster; nil: one PostgreSQL has everything.
+    private let node: NodeAddress?
 
     private static let lockTimeout = "500ms"
     private static let pause: useconds_t = 200_000
 
-    init(_ connection: BlockingConnection, patience: Duration) {
+    init(_ connection: BlockingConnection, node: NodeAddress? = nil, patience: Duration) {
         self.connection = connection
+        self.node = node
         self.patience = patience
     }
 
     /// - Returns: whether nothing is left.
     func run() throws(DatabaseError) -> Bool {
         let start = MonotonicTime.now
+        if let node {
+            Terminal.say("\(node.host):")
+            try connection.execute(Self.showShards)
+        }
         warnOfLogging()
         guard try awaitReaders() else { return false }
         let isComplete = try rewriteTables()
@@ -67,6 +78,14 @@ struct Scrub {
 
     // MARK: Tables
 
+    /// Citus hides them where it lists tables, and lets nobody work on them by their names.
+    private static let showShards = """
+        SET citus.override_table_visibility = off; SET citus.enable_manual_changes_to_shards = on
+        """
+
+    /// What Citus has distributed is empty here: its rows are in the shards.
+    private static let hasRows = "NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)"
+
     /// Rewrites the small tables first, because they block no one for long.
     private func rewriteTables() throws(DatabaseError) -> Bool {
         let tables = try connection.query(
@@ -74,6 +93,7 @@ struct Scrub {
             SELECT format('%I.%I', n.nspname, c.relname), pg_has_role(c.relowner, 'USAGE')
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname IN ('store', 'receipt', 'media') AND c.relkind IN ('r', 'm')
+            AND \(node == nil ? "true" : Self.hasRows)
             ORDER BY pg_total_relation_size(c.oid)
             """)
         var isComplete = !tables.isEmpty
@@ -100,6 +120,8 @@ struct Scrub {
                 return true
             } catch  where error.isLockMissed && MonotonicTime.now < start + patience {
                 usleep(Self.pause)
+            } catch  where node != nil && error.isOfNoTable {
+                return true  // The shard has moved away.
             } catch  where error.isLockMissed {
                 Terminal.tell("parley: \(table) was in use for too long: scrub again")
                 return false
@@ -132,4 +154,7 @@ struct Scrub {
 extension DatabaseError {
     /// lock_not_available, or the loser of a deadlock.
     fileprivate var isLockMissed: Bool { sqlState.rawValue == "55P03" || isRaceLost }
+
+    /// undefined_table
+    fileprivate var isOfNoTable: Bool { sqlState.rawValue == "42P01" }
 }

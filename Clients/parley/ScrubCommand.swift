@@ -22,6 +22,9 @@ struct ScrubCommand: Command {
             The system may run. Each table is locked while it is rewritten, the small ones for milliseconds, `messages` for some
             three seconds per 100 MB: requests wait for it, and those that would wait longer than their deadline are answered 503 with
             Retry-After. The rewritten table needs its size again on the disk meanwhile.
+
+            In a cluster of Citus all nodes are scrubbed, one after the other; each is reached under the name that the database has
+            for it.
             """)
 
     private let url: String
@@ -45,11 +48,39 @@ struct ScrubCommand: Command {
 
     @Reactor func run() async -> Int32 {
         do throws(DatabaseError) {
-            let connection = try BlockingConnection(url: url, applicationName: "parley-scrub")
-            return try Scrub(connection, patience: patience).run() ? 0 : 1
+            let connection = try BlockingConnection(url: url, applicationName: Self.applicationName)
+            guard try connection.isDistributed() else {
+                return try Scrub(connection, patience: patience).run() ? 0 : 1
+            }
+            var isComplete = true
+            for node in try nodes(connection) where !scrub(node) { isComplete = false }
+            return isComplete ? 0 : 1
         } catch {
             Terminal.tell("parley: \(error.debugDescription)")
             return 1
+        }
+    }
+
+    // MARK: Citus
+
+    private static let applicationName = "parley-scrub"
+
+    private func nodes(_ connection: BlockingConnection) throws(DatabaseError) -> [NodeAddress] {
+        try connection.query(
+            """
+            SELECT nodename::text, nodeport::integer FROM pg_dist_node WHERE noderole = 'primary' ORDER BY groupid
+            """
+        ).map { NodeAddress(host: $0[0], port: $0[1]) }
+    }
+
+    /// Returns whether nothing is left. A node that is away keeps none of the others from being scrubbed.
+    private func scrub(_ node: NodeAddress) -> Bool {
+        do throws(DatabaseError) {
+            let connection = try BlockingConnection(url: url, node: node, applicationName: Self.applicationName)
+            return try Scrub(connection, node: node, patience: patience).run()
+        } catch {
+            Terminal.tell("parley: \(node.host): \(error.debugDescription)")
+            return false
         }
     }
 }

@@ -23,6 +23,18 @@ final class MediaDatabase {
 
     let parts: [Part]
     private let placement: Placement?
+    private let start = MonotonicTime.now
+    private var wasReached = false
+
+    /// For which a process that starts waits for nodes that are away.
+    private static let patience = Duration.seconds(5)
+
+    /// Whether all shards have been reached once. On Citus a node that is away does not keep the others' files from being
+    /// served for longer than `patience`.
+    var isReached: Bool {
+        wasReached = wasReached || parts.allSatisfy { $0.isUp } || MonotonicTime.now > start + Self.patience
+        return wasReached
+    }
 
     init(_ configuration: MediaConfiguration, _ placement: Placement?) {
         self.placement = placement

@@ -126,6 +126,7 @@ final class MediaService: HTTPHandler {
         health.require("reading connection") { [database] in
             database.parts.contains { $0.reading.isUp } ? nil : "not connected to the database"
         }
+        health.require("shards") { [database] in database.isReached ? nil : "not connected to all shards yet" }
         health.require("slots") { [slots] in slots.count > 0 ? nil : "owns no slot yet" }
         health.require("storage") { [storageHealth] in
             storageHealth.hasBeenUp ? nil : "the storage was not reached yet: see the log"

@@ -139,10 +139,17 @@ struct Distribution {
 
     // MARK: Tables
 
-    /// The calls that distribute what is not yet distributed. What others refer to comes first, as it was created first.
+    /// The calls that distribute what is not yet distributed. What others refer to comes first: it was created first, but in a
+    /// database that was restored.
     private func calls(in database: BlockingConnection) throws(DatabaseError) -> [String] {
         try database.query(
             """
+            WITH RECURSIVE referring (id, level) AS (
+                SELECT oid, 0 FROM pg_class WHERE relnamespace = '\(schema)'::regnamespace AND relkind = 'r'
+                UNION
+                SELECT conrelid, level + 1 FROM pg_constraint JOIN referring ON id = confrelid
+                WHERE contype = 'f' AND conrelid <> confrelid AND level < 10
+            )
             SELECT CASE
                 WHEN a.attname IS NULL THEN format('create_reference_table(%L)', c.oid::regclass)
                 ELSE format('create_distributed_table(%L, %L, colocate_with => %L)', c.oid::regclass, a.attname, 'placement.slots')
@@ -153,7 +160,7 @@ struct Distribution {
             WHERE c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r'
             AND c.relname NOT IN ('migrations', 'migrations_beside', 'services')
             AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
-            ORDER BY c.oid
+            ORDER BY (SELECT max(level) FROM referring WHERE id = c.oid), c.oid
             """
         ).map { $0[0] }
     }

@@ -105,6 +105,8 @@ public final class ShardOwners {
         // A node that is away, and that has no shards by what another one says, is not coming back.
         for (address, node) in nodes where !addresses.contains(address) && !node.connection.isUp {
             nodes[address] = nil
+            // What it said last does not hold: its standby has the shards under another name.
+            present[address] = nil
             node.connection.close()
         }
     }

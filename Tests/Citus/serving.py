@@ -13,7 +13,7 @@ from typing import Any
 
 from client import token
 from cluster import Cluster
-from system import EXECUTABLES, PATIENCE, SECRET
+from system import EXECUTABLES, PATIENCE, SECRET, System
 
 _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
@@ -24,11 +24,19 @@ class Serving:
     def __init__(self, cluster: Cluster, stores: int = 2, **others: int):
         """`others`: how many processes there are of further services."""
         self.cluster = cluster
+        self.system = cluster.system
         self.processes: dict[tuple[str, int], subprocess.Popen] = {}
         for service, count in [("store", stores), *others.items(), ("ingest", 1)]:
             for number in range(count):
                 self.start(service, number)
         self.wait_until_owned()
+
+    @classmethod
+    def of(cls, system: System) -> "Serving":
+        """To ask a system that somebody else has started."""
+        serving = cls.__new__(cls)
+        serving.system = system
+        return serving
 
     def start(self, service: str, number: int = 0):
         state = self.cluster.system.state
@@ -62,7 +70,7 @@ class Serving:
         return self.cluster.system.state / "run" / f"{service}-{number}.pid"
 
     def address(self, service: str, number: int = 0) -> str:
-        return self.cluster.system.address(service, number)
+        return self.system.address(service, number)
 
     def kill(self, service: str, number: int = 0):
         self.end(service, number, signal.SIGKILL)
@@ -106,7 +114,7 @@ class Serving:
     def log_ends(self) -> str:
         return "\n".join(
             f"── {log.name}\n" + "\n".join(log.read_text().splitlines()[-20:])
-            for log in sorted(self.cluster.system.state.glob("*-*.log"))
+            for log in sorted(self.system.state.glob("*-*.log"))
         )
 
     # Requests

@@ -4,12 +4,13 @@ import os
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from cluster import Cluster, missing
+from cluster import SCHEMAS, Cluster, missing
 from serving import Serving
-from servers import POSTGRESQL
-from system import PATIENCE
+from servers import POSTGRESQL, Servers
+from system import EXECUTABLES, PATIENCE, System
 from test_writes import create, is_whole, lists, people_in_all_shards
 
 POINT = "evening"
@@ -53,6 +54,70 @@ def test_all_nodes_go_back_to_one_point(cluster):
         is_whole(serving, people)
     finally:
         serving.stop()
+
+
+DUMP = ("--format=custom", "--extension=btree_gin", "--extension=pg_trgm", "--exclude-schema=placement")
+"""Without what makes a cluster of it."""
+COUNTS = "SELECT count(*) FROM store.messages; SELECT count(*) FROM store.inbox; SELECT count(*) FROM receipt.slots"
+
+
+def test_a_dump_moves_everything_to_one_postgresql_or_to_another_cluster(cluster):
+    serving = Serving(cluster)
+    people = people_in_all_shards(serving, 6)
+    groups = [create(serving, people[number:] + people[:number]) for number in range(6)]
+    for number, group in enumerate(groups):
+        serving.send_until_taken(people[0], group, f"message {number}")
+    serving.stop()
+    dump = cluster.system.state / "dump"
+    subprocess.run(["pg_dump", *DUMP, f"--file={dump}", "--dbname", cluster.url()], check=True, timeout=240)
+    counted = [int(row[0]) for row in everything(cluster.sql, COUNTS)]
+    assert counted[:2] == [6, 36]
+
+    # Another cluster has its extension already, and distributes what it holds.
+    cluster.create_database("again")
+    restore(cluster.url(database="again"), dump)
+    assert "distributed" not in placed(cluster, "again")
+    for service in SCHEMAS:
+        cluster.migrate(service, "--citus", database="again")
+    assert "distributed" in placed(cluster, "again")
+    assert [int(row[0]) for row in everything(cluster.sql, COUNTS, database="again")] == counted
+
+    servers = Servers()
+    server = servers.create("one")
+    for role in SCHEMAS:
+        server.sql(f"CREATE ROLE {role} LOGIN")
+    url = f"host={server.directory} port=5432 dbname=parley user=postgres"
+    system = System(database=url)
+    try:
+        restore(url, dump)
+        assert [int(server.sql(sql)) for sql in COUNTS.split(";")] == counted
+        system.up()
+        one = Serving.of(system)
+        for number, group in enumerate(groups):
+            assert one.texts(people[number], group) == [f"message {number}"]
+        status, listed = one.request(people[3], "GET", "/v1/conversations?limit=50")
+        assert status == 200 and {each["id"] for each in listed["conversations"]} == set(groups)
+        create(one, people)
+    finally:
+        system.remove()
+        servers.remove()
+
+
+def everything(sql, statements: str, **options) -> list[list[str]]:
+    return [sql(statement, **options)[0] for statement in statements.split(";")]
+
+
+def placed(cluster: Cluster, database: str) -> set[str]:
+    return {kind for (kind,) in cluster.sql("SELECT citus_table_type FROM citus_tables", database=database)}
+
+
+def restore(url: str, dump: Path):
+    environment = os.environ | PATH | {"PARLEY_DATABASE_URL": url}
+    done = subprocess.run(
+        [EXECUTABLES / "parley", "restore", dump], env=environment, text=True, timeout=240,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
 
 
 class Backups:

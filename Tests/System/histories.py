@@ -925,7 +925,8 @@ class History:
                 await self.read(conversation, member, all_of_it=True)
         world = conversation.world
         over = {message.id: message for message in world.over()}
-        at_once, later = looks_at("timestamptz '-infinity'"), looks_at("now() + interval '1 day'")
+        tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()  # Citus takes no now() in a CASE.
+        at_once, later = (looks_at(f"timestamptz '{time}'") for time in ("-infinity", tomorrow))
         await self.sql(f"UPDATE store.lifetimes SET seconds = 1, {at_once} {where}")
         session, last = self.sessions[self.owner.name], world.last_seq + len(over)
         await session.reach(conversation.id, last)

@@ -21,6 +21,13 @@ rm -rf "$1"
 """Ends what runs and removes the directory when standard input ends, so however the test process ends."""
 
 
+CITUS = (
+    "shared_preload_libraries = 'citus'", "max_connections = 500", "max_prepared_transactions = 500",
+    "max_locks_per_transaction = 128", "wal_level = replica", "citus.recover_2pc_interval = 5s",
+)  # fmt: skip
+"""As deploy/dev has it. The last setting of a name holds."""
+
+
 class Servers:
     """Servers in one directory, all gone with it."""
 
@@ -57,11 +64,22 @@ class Servers:
         server.sql("CREATE DATABASE parley", database="postgres")
         return server
 
+    def create_node(self, name: str, *settings: str) -> "Server":
+        """One of a cluster of Citus."""
+        directory = self.directory / name
+        return self.create(name, *CITUS, f"citus.local_hostname = '{directory}'", *settings)
+
     def clone(self, name: str, primary: "Server") -> "Server":
         """A running standby that replicates `primary` as it is and goes by its name in synchronous_standby_names."""
+        return self.clone_of(primary.directory, name)
+
+    def clone_of(self, socket: str | Path, name: str, *settings: str) -> "Server":
+        """The same, of a primary whose socket is in a directory, with settings that it does not have."""
         server = Server(self.directory / name)
-        source = f"host={primary.directory} port=5432 user=postgres application_name={name}"
+        source = f"host={socket} port=5432 user=postgres application_name={name}"
         server.run("pg_basebackup", "-D", server.data, "-d", source, "--checkpoint=fast", "--write-recovery-conf")
+        if settings:
+            server.configure(*settings)
         server.start()
         return server
 
@@ -109,13 +127,7 @@ class Server:
 
     def kill(self):
         """Ends the server as a crash of its machine would, as far as one process can be made to."""
-        postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        for pid in [postmaster, *map(int, children)]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it has ended by itself
+        signal_all(self.data, signal.SIGKILL)
 
     def promote(self):
         self.run("pg_ctl", "promote", "-s", "-w", "-D", self.data)
@@ -127,6 +139,17 @@ class Server:
         return self.run(
             "psql", "-XAtq", "-h", self.directory, "-U", "postgres", "-d", database, "-c", statement
         ).strip()
+
+
+def signal_all(data: Path, which: signal.Signals):
+    """To all processes of the server whose directory this is."""
+    postmaster = int((data / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    for pid in [postmaster, *map(int, children)]:
+        try:
+            os.kill(pid, which)
+        except ProcessLookupError:
+            pass  # it has ended by itself
 
 
 def _as_postgres(*command, input: str | None = None) -> str:

@@ -163,6 +163,16 @@ class System:
             assert time.monotonic() < deadline, f"{service}-{number} does not die"
             time.sleep(0.001)
 
+    @property
+    def nodes(self) -> list[str]:
+        """The directories of its PostgreSQL, or of all nodes of its cluster, the coordinator's first."""
+        return ["postgres", *(f"postgres-{number + 1}" for number in range(self.citus))]
+
+    def owner_url(self, node: str = "postgres") -> str:
+        """Of the owner of the tables. Where a server's socket is, the fifth line of this file tells."""
+        socket = (self.state / node / "postmaster.pid").read_text().splitlines()[4].strip()
+        return f"host={socket} port=5432 dbname=parley user=postgres"
+
     def sql(self, statement: str) -> str:
         """Makes what takes too long for a test, or looks at what nobody is told: as the owner of the tables."""
         url = (self.state / "run" / "owner-database").read_text().strip()
@@ -173,7 +183,7 @@ class System:
 
     def kill_database(self):
         """All nodes of a cluster."""
-        for node in ["postgres", *(f"postgres-{number + 1}" for number in range(self.citus))]:
+        for node in self.nodes:
             os.kill(self.database_pid(node), signal.SIGKILL)
 
     def database_pid(self, node: str = "postgres") -> int:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from client import ACCEPTED, eventually, new_id, token
-from system import EXECUTABLES
+from system import EXECUTABLES, earlier
 from terminals import ChatTerminal
 from uploads import Uploader, picture
 
@@ -217,7 +217,7 @@ def test_messages_disappear_when_the_time_is_over_that_an_owner_has_chosen(singl
     alice.say("This goes")
     bob.wait("This stays", "This goes")
     single.sql(
-        "UPDATE store.messages SET created_at = created_at - interval '2 days' WHERE body = 'This goes'; "
+        f"UPDATE store.messages SET created_at = {earlier('created_at', 2 * 86_400)} WHERE body = 'This goes'; "
         "UPDATE store.lifetimes SET due_at = '-infinity' WHERE seconds = 86400"
     )
     for terminal in (alice, bob):
@@ -230,8 +230,8 @@ def test_messages_disappear_when_the_time_is_over_that_an_owner_has_chosen(singl
     alice.say("This is read")
     alice.wait("This is read", "Read", absent=("Delivered",))
     single.sql(
-        "UPDATE store.messages SET created_at = created_at - interval '2 days' WHERE body = 'This is read'; "
-        "UPDATE receipt.receipt_runs SET at = at - interval '2 days' WHERE conversation_id = "
+        f"UPDATE store.messages SET created_at = {earlier('created_at', 2 * 86_400)} WHERE body = 'This is read'; "
+        f"UPDATE receipt.receipt_runs SET at = {earlier('at', 2 * 86_400)} WHERE conversation_id = "
         "(SELECT conversation_id FROM store.messages WHERE body = 'This is read'); "
         "UPDATE store.lifetimes SET look_at = '-infinity' WHERE look_at IS NOT NULL"
     )

@@ -7,6 +7,7 @@ blind.
 
 import asyncio
 import base64
+import os
 import secrets
 import string
 import subprocess
@@ -44,38 +45,57 @@ async def users(loud):
         yield lambda count: [User(loud, f"user-{n}-{secrets.token_hex(6)}", http) for n in range(count)]
 
 
+# Of a node of Citus, what it has itself: Citus hides shards where tables are listed, takes no LOCK TABLE of them, and
+# runs ANALYZE on all nodes.
+OWN = ("override_table_visibility=off", "enable_manual_changes_to_shards=on", "enable_ddl_propagation=off")
+BY_ITSELF = {"PGOPTIONS": " ".join(f"-c citus.{setting}" for setting in OWN)}
+
+
 class Places:
-    """Where traces of what people wrote may be."""
+    """Where traces of what people wrote may be: on all nodes, if the database has several."""
 
     def __init__(self, system: System):
         self.system = system
-        self.url = (system.state / "run" / "owner-database").read_text().strip()
+        self.urls = [system.owner_url(node) for node in system.nodes]
 
-    def sql(self, statement: str, role: str = "postgres") -> subprocess.CompletedProcess:
-        url = self.url.replace("user=postgres", f"user={role}")
-        return subprocess.run(["psql", "--no-psqlrc", "-Atqc", statement, url], capture_output=True, timeout=60)
+    def sql(self, statement: str, role: str = "postgres", node: int = 0) -> subprocess.CompletedProcess:
+        url = self.urls[node].replace("user=postgres", f"user={role}")
+        command = ["psql", "--no-psqlrc", "-Atqc", statement, url]
+        return subprocess.run(command, capture_output=True, timeout=60, env=os.environ | BY_ITSELF)
 
     def dump(self) -> bytes:
-        done = subprocess.run(["pg_dump", "--dbname", self.url], capture_output=True, timeout=100)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        """Of a worker with its shards as tables of their own."""
+        dumps = []
+        for url in self.urls:
+            command = ["pg_dump", "--dbname", url]
+            done = subprocess.run(command, capture_output=True, timeout=100, env=os.environ | BY_ITSELF)
+            assert done.returncode == 0, done.stderr
+            dumps.append(done.stdout)
+        return b"\n".join(dumps)
 
     def statistics(self) -> bytes:
-        assert self.sql("ANALYZE").returncode == 0
-        done = self.sql("SELECT * FROM pg_stats; SELECT * FROM pg_stats_ext; SELECT * FROM pg_stat_activity")
-        assert done.returncode == 0 and done.stdout, done.stderr
-        return done.stdout
+        found = b""
+        for node in range(len(self.urls)):
+            assert self.sql("ANALYZE", node=node).returncode == 0
+            done = self.sql(
+                "SELECT * FROM pg_stats; SELECT * FROM pg_stats_ext; SELECT * FROM pg_stat_activity", node=node
+            )
+            assert done.returncode == 0 and done.stdout, done.stderr
+            found += done.stdout
+        return found
 
     def logs(self) -> bytes:
         logs = list((self.system.state / "logs").glob("*.log"))
-        assert {"postgres.log", *(f"{service}-0.log" for service in SERVICES)} <= {log.name for log in logs}
+        names = {f"{name}.log" for name in (*self.system.nodes, *(f"{service}-0" for service in SERVICES))}
+        assert names <= {log.name for log in logs}
         return b"\n".join(log.read_bytes() for log in logs)
 
     def files_with(self, marker: str) -> list[str]:
         """Looks through every byte of the cluster's directory, its write-ahead log included, and of what was uploaded,
         as a reader of the disk finds it."""
-        assert self.sql("CHECKPOINT").returncode == 0
-        directories = [(self.system.state / name).resolve() for name in ("postgres", "media")]
+        for node in range(len(self.urls)):
+            assert self.sql("CHECKPOINT", node=node).returncode == 0
+        directories = [(self.system.state / name).resolve() for name in (*self.system.nodes, "media")]
         done = subprocess.run(
             ["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", "--file=-", *directories],
             input="\n".join(parts(marker)), capture_output=True, text=True, env={"LC_ALL": "C"}, timeout=100,

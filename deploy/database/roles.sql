@@ -22,3 +22,6 @@ GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner, media_ow
 \connect parley
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance;
+-- Citus brings roles to all nodes, but no rights on functions of PostgreSQL.
+SELECT $$SELECT run_command_on_workers('GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance')$$
+WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec

@@ -1,6 +1,7 @@
 """Real processes, a real PostgreSQL, clients that write, and one fault after the other: is anything lost?
 
     make faults                                     about eleven minutes, every kind of fault
+    PARLEY_TEST_CITUS=2 make faults                 the same on a cluster of Citus with two workers
     cd Tests/System && ../../.venv/bin/python -m faults --help       for the rest
 
 The order of faults, whom they hit and what clients write follow from the seed, which is printed. Ends with 1 when
@@ -24,12 +25,14 @@ from system import System  # noqa: E402
 from faults import abuse, report  # noqa: E402
 from faults.book import Finding  # noqa: E402
 from faults.checker import check  # noqa: E402
-from faults.database import Database  # noqa: E402
+from faults.database import Cluster, Database  # noqa: E402
 from faults.kinds import FAKETIME, KINDS, Bus, Clock, Kind, Scene, Skipped, rolling_restart  # noqa: E402
 from faults.load import Load  # noqa: E402
 from faults.machine import Machine  # noqa: E402
 from faults.weather import Weather  # noqa: E402
 
+WORKERS = int(os.environ.get("PARLEY_TEST_CITUS", 0))
+"""The database is one PostgreSQL, or it has so many."""
 RECOVER_SECONDS = 180.0
 """After it a fault is taken to have done harm for good, and the logs are shown."""
 ENDING_SECONDS = 600.0
@@ -50,7 +53,7 @@ class Run:
         """Of the machine, in processes that can run, noted at every fault."""
 
     async def run(self) -> int:
-        database = Database()
+        database = Cluster(WORKERS) if WORKERS else Database()
         system = System(instances=2, database=database.url)
         try:
             system.up()
@@ -100,7 +103,8 @@ class Run:
 
     def _kinds(self) -> list[Kind]:
         words = self.options.only.split(",") if self.options.only else [""]
-        chosen = [kind for kind in KINDS if any(word in kind.name for word in words)]
+        possible = [kind for kind in KINDS if WORKERS or not kind.is_of_cluster]
+        chosen = [kind for kind in possible if any(word in kind.name for word in words)]
         return [kind for kind in chosen if kind.short_seconds is not None] if self.options.short else chosen
 
     async def _enter(self, stage: str, scene: Scene) -> bool:
@@ -126,6 +130,7 @@ class Run:
     async def _suffer(self, kind: Kind, scene: Scene):
         """One fault: begun, ended, recovered from, and a while of calm."""
         seconds = kind.short_seconds if self.options.short else kind.seconds
+        scene.database.choose(self.choice)
         start = time.monotonic()
         scene.load.hurry()
         acting = kind.act(scene)
@@ -167,7 +172,7 @@ class Run:
         load = scene.load
         totals = report.Totals(seconds, load.writes, seen, load.probes, load.digests, load.files.read, self.findings)
         text = "\n\n".join([
-            report.circumstances(self.command, self.loads),
+            report.circumstances(self.command, scene.database.description, self.loads),
             report.table(self.faults, self.skips, self.talks, self.calm, self.weather),
             *(abuse.table(scene.abuses, load.writes, self.calm),) * bool(scene.abuses),
             *(" ".join(scene.notes),) * bool(scene.notes),
@@ -186,7 +191,8 @@ class Run:
         words = [f"--seed {self.options.seed}"]
         words += [f"--seconds {self.options.seconds:.0f}"] * (self.options.seconds > 0)
         words += [f"--only {self.options.only}"] * bool(self.options.only) + ["--short"] * self.options.short
-        return f"make faults FAULTS='{' '.join(words)}'"
+        where = f"PARLEY_TEST_CITUS={WORKERS} " if WORKERS else ""
+        return f"{where}make faults FAULTS='{' '.join(words)}'"
 
 
 def main() -> int:

@@ -162,23 +162,22 @@ EDGES = ("ingest", "fanout")
 
 # In further groups the user is alone. The last byte of a conversation's id is its slot; that of the user is read.
 CONVERSATIONS = """
-    WITH made AS MATERIALIZED (
+    BEGIN;
+    CREATE TEMP TABLE made ON COMMIT DROP AS
+    SELECT get_byte(uuid_send(id), 15)::smallint AS slot, id, at FROM (
         SELECT gen_random_uuid() AS id, date_trunc('milliseconds', clock_timestamp()) AS at
-        FROM generate_series(1, {count})
-    ), group_of AS MATERIALIZED (SELECT get_byte(uuid_send(id), 15)::smallint AS slot, id, at FROM made),
-    conversation AS (
-        INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
-        SELECT slot, id, 1, '{user}', at, 1, at, 1 FROM group_of
-    ), change AS (
-        INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at)
-        SELECT slot, id, 1, 8, '{user}', at FROM group_of
-    ), member AS (
-        INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
-        SELECT slot, id, '{user}', 1, 2 FROM group_of
-    )
+        FROM generate_series(1, {count}) OFFSET 0) n;
+    CREATE TEMP TABLE their ON COMMIT DROP AS
+    SELECT user_slot FROM store.inbox WHERE user_id = '{user}' AND conversation_id = '{first}';
+    INSERT INTO store.conversations (slot, id, kind, creator_id, created_at, last_seq, last_at, member_count)
+    SELECT slot, id, 1, '{user}', at, 1, at, 1 FROM made;
+    INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at)
+    SELECT slot, id, 1, 8, '{user}', at FROM made;
+    INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, role)
+    SELECT slot, id, '{user}', 1, 2 FROM made;
     INSERT INTO store.inbox (user_slot, user_id, conversation_id, slot)
-    SELECT i.user_slot, '{user}', g.id, g.slot FROM group_of g
-    CROSS JOIN (SELECT user_slot FROM store.inbox WHERE user_id = '{user}' AND conversation_id = '{first}') i
+    SELECT user_slot, '{user}', id, slot FROM made, their;
+    COMMIT
 """
 # Own messages behind the position that the user has read; the index of the search has nothing to do with them.
 MESSAGES = """

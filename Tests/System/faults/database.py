@@ -1,11 +1,15 @@
-"""The PostgreSQL of a run, and what can go wrong with it. Every statement of ours comes from another session."""
+"""The PostgreSQL of a run, or its cluster, and what can go wrong with it. Every statement of ours comes from another
+session."""
 
 import asyncio
 import os
+import random
 import signal
+import subprocess
 from pathlib import Path
 
-from servers import Server, Servers
+from servers import POSTGRESQL, Server, Servers, signal_all
+from system import EXECUTABLES
 
 OTHERS = "FROM pg_stat_activity WHERE usename = 'parley' AND pid <> pg_backend_pid()"
 
@@ -15,83 +19,111 @@ class Database:
 
     def __init__(self):
         self.servers = Servers()
-        self.server: Server = self.servers.create(
-            "one", "max_connections = 50", "client_connection_check_interval = 500"
-        )
         self.disk: Path | None = None
         self.why_no_disk = ""
-        self.server.sql("CREATE ROLE parley LOGIN", database="postgres")
-        # Whatever becomes the default for others.
-        self.server.sql("ALTER ROLE postgres SET default_transaction_isolation = 'read committed'", database="postgres")
-        self.server.sql("ALTER DATABASE parley OWNER TO parley", database="postgres")
+        self.nodes: list[Server] = self._start()
+        self.server = self.nodes[0]
+        """The one that services are told of."""
+        self.hit = self.server
+        """The one that the present fault is about."""
+        self.holder = self.nodes[-1]
+        """One that has rows of conversations, which the present fault is about if it is about rows."""
+
+    def _start(self) -> list[Server]:
+        server = self.servers.create("one", "max_connections = 50", CHECKING)
+        for statement in (ISOLATED, "CREATE ROLE parley LOGIN", "ALTER DATABASE parley OWNER TO parley"):
+            server.sql(statement, database="postgres")
+        self._move_to_small_disk(server)
+        return [server]
+
+    def _move_to_small_disk(self, server: Server):
         try:
             self.disk = self.servers.small_disk(768)
         except OSError as error:
             self.why_no_disk = str(error)
         if self.disk:
-            self.server.sql(f"CREATE TABLESPACE small LOCATION '{self.disk}'", database="postgres")
-            self.server.sql("ALTER DATABASE parley SET TABLESPACE small", database="postgres")
+            server.sql(f"CREATE TABLESPACE small LOCATION '{self.disk}'", database="postgres")
+            server.sql("ALTER DATABASE parley SET TABLESPACE small", database="postgres")
+
+    def choose(self, choice: random.Random):
+        """Decides whom the next fault hits."""
 
     @property
     def url(self) -> str:
         return f"host={self.server.directory} port=5432 dbname=parley user=parley"
 
+    @property
+    def description(self) -> str:
+        return f"PostgreSQL {POSTGRESQL.parent.name}"
+
     async def sql(self, statement: str, database: str = "parley") -> str:
-        return await asyncio.to_thread(self.server.sql, statement, database)
+        return await self._on(self.server, statement, database)
+
+    async def _on(self, server: Server, statement: str, database: str = "parley") -> str:
+        return await asyncio.to_thread(server.sql, statement, database)
 
     async def restart(self):
-        await asyncio.to_thread(self.server.run, "pg_ctl", "restart", "-s", "-w", "-m", "fast", "-D", self.server.data,
-                                "-l", self.server.directory / "log")  # fmt: skip
+        server = self.hit
+        await asyncio.to_thread(
+            server.run, "pg_ctl", "restart", "-s", "-w", "-m", "fast", "-D", server.data, "-l", server.directory / "log"
+        )
 
-    async def kill(self):
-        await asyncio.to_thread(self.server.kill)
+    async def kill(self, server: Server | None = None):
+        await asyncio.to_thread((server or self.hit).kill)
 
-    async def start(self):
+    async def start(self, server: Server | None = None):
         """A server that was killed is in the way until its last backends have noticed."""
         async with asyncio.timeout(60):
             while True:
                 try:
-                    return await asyncio.to_thread(self.server.start)
+                    return await asyncio.to_thread((server or self.hit).start)
                 except AssertionError:
                     await asyncio.sleep(0.2)
 
+    async def kill_all(self):
+        for server in self.nodes:
+            await self.kill(server)
+
+    async def start_all(self):
+        for server in self.nodes:
+            await self.start(server)
+
     async def terminate_backends(self):
-        await self.sql(f"SELECT pg_terminate_backend(pid) {OTHERS}")
+        await self._on(self.hit, f"SELECT pg_terminate_backend(pid) {OTHERS}")
 
     def stand_still(self):
-        self._signal(signal.SIGSTOP)
+        signal_all(self.hit.data, signal.SIGSTOP)
 
     def go_on(self):
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, which: signal.Signals):
-        postmaster = int((self.server.data / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        for pid in [postmaster, *map(int, children)]:
-            try:
-                os.kill(pid, which)
-            except ProcessLookupError:
-                pass  # it has ended by itself
+        signal_all(self.hit.data, signal.SIGCONT)
 
     async def set_read_only(self, is_read_only: bool):
         value = "SET default_transaction_read_only = on" if is_read_only else "RESET default_transaction_read_only"
-        await self.sql(f"ALTER SYSTEM {value}", database="postgres")
-        await asyncio.to_thread(self.server.reload)
+        await self._set(self.hit, value)
+
+    async def _set(self, server: Server, value: str):
+        await self._on(server, f"ALTER SYSTEM {value}", "postgres")
+        await asyncio.to_thread(server.reload)
 
     async def fail_now_and_then(self, is_failing: bool):
         """One statement in four that stores messages or tapbacks fails as a conflict between transactions does."""
-        if is_failing:
-            await self.sql(FAILING)
-        for table in ("messages", "changes"):
-            action = f"CREATE TRIGGER conflict BEFORE INSERT ON store.{table} EXECUTE FUNCTION public.conflict()"
-            undo = f"DROP TRIGGER IF EXISTS conflict ON store.{table}"
-            await self.sql(action if is_failing else undo)
+        for server in self.nodes:
+            if is_failing:
+                await self._on(server, f"{BY_THEMSELVES}; {FAILING}")
+            for table in [*await self._tables(server, "messages"), *await self._tables(server, "changes")]:
+                action = f"CREATE TRIGGER conflict BEFORE INSERT ON {table} EXECUTE FUNCTION public.conflict()"
+                undo = f"DROP TRIGGER IF EXISTS conflict ON {table}"
+                await self._on(server, f"{BY_THEMSELVES}; {action if is_failing else undo}")
+
+    async def _tables(self, server: Server, name: str) -> list[str]:
+        """What a server has of a table of conversations."""
+        return [f"store.{name}"]
 
     async def set_isolation(self, level: str | None):
         """Of transactions whose sessions do not name one themselves, open ones too."""
         value = f"SET default_transaction_isolation = '{level}'" if level else "RESET default_transaction_isolation"
-        await self.sql(f"ALTER SYSTEM {value}", database="postgres")
-        await asyncio.to_thread(self.server.reload)
+        for server in self.nodes:
+            await self._set(server, value)
 
     async def disturb(self, conversations: list[str]):
         """Changes the rows of these conversations to what they are, again and again."""
@@ -101,24 +133,38 @@ class Database:
         await self._be_strange(LOCKING_BACKWARDS, conversations)
 
     async def _be_strange(self, statement: str, conversations: list[str]):
-        ids = ", ".join(f"'{id}'::uuid" for id in conversations)
-        try:
-            await self.sql(f"/* stranger */ {statement.replace('IDS', ids)}")
-        except AssertionError:
-            pass  # ended by `end_strangers`
+        await asyncio.gather(*(self._be_strange_at(server, statement, conversations) for server in self.nodes))
+
+    async def _be_strange_at(self, server: Server, statement: str, conversations: list[str]):
+        if tables := await self._tables(server, "conversations"):
+            names, ids = (", ".join(f"'{each}'" for each in some) for some in (tables, conversations))
+            statement = statement.replace("TABLES", names).replace("IDS", ids)
+            try:
+                await self._on(server, f"/* stranger */ {statement}")
+            except AssertionError:
+                pass  # ended by `end_strangers`
 
     async def end_strangers(self):
-        await self.sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '/* stranger */%'",
-        )
+        for server in self.nodes:
+            strangers = "FROM pg_stat_activity WHERE query LIKE '/* stranger */%'"
+            await self._on(server, f"SELECT pg_terminate_backend(pid) {strangers}")
 
     def said(self, what: str) -> int:
         """How often its log says so."""
-        return (self.server.directory / "log").read_text(errors="replace").count(what)
+        return sum((server.directory / "log").read_text(errors="replace").count(what) for server in self.nodes)
 
-    async def hold(self, statement: str, seconds: float):
-        """Keeps what the statement locks for so long, in a session of its own."""
-        await self.sql(f"BEGIN; {statement}; SELECT pg_sleep({seconds}); ROLLBACK")
+    async def lock_messages(self, seconds: float):
+        """Keeps all of them that one server has, for so long, in a session of its own."""
+        tables = ", ".join(await self._tables(self.holder, "messages"))
+        await self._hold(self.holder, f"LOCK TABLE {tables}", seconds)
+
+    async def lock_conversation(self, id: str, seconds: float):
+        slot = int(id[-2:], 16)
+        row = f"FROM store.conversations WHERE slot = {slot} AND id = '{id}'"
+        await self._hold(self.server, f"SELECT 1 {row} FOR UPDATE", seconds)
+
+    async def _hold(self, server: Server, statement: str, seconds: float):
+        await self._on(server, f"BEGIN; {statement}; SELECT pg_sleep({seconds}); ROLLBACK")
 
     def fill_disk(self):
         with (self.disk / "ballast").open("wb") as ballast:
@@ -135,7 +181,8 @@ class Database:
 
     async def refuse_connections(self, is_refusing: bool):
         """53300, too many connections, is the answer to every new one; the old ones end."""
-        await self.sql(f"ALTER ROLE parley CONNECTION LIMIT {0 if is_refusing else -1}")
+        limit = f"ALTER ROLE parley CONNECTION LIMIT {0 if is_refusing else -1}"
+        await self._on(self.hit, f"{BY_THEMSELVES}; {limit}")
         if is_refusing:
             await self.terminate_backends()
 
@@ -143,6 +190,69 @@ class Database:
         self.servers.remove()
 
 
+class Cluster(Database):
+    """A coordinator and workers of Citus, with the tables of the services; the disk is the last one's. Each fault hits
+    another node, by the run's choice; one that is about rows hits a worker."""
+
+    def __init__(self, workers: int):
+        self.workers = workers
+        super().__init__()
+        for service in WITH_TABLES:
+            command = [EXECUTABLES / service, "migrate", "--citus"]
+            environment = os.environ | {"PARLEY_DATABASE_URL": self.url}
+            done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=240)
+            assert done.returncode == 0, done.stderr
+
+    def _start(self) -> list[Server]:
+        names = ["coordinator", *(f"worker-{number + 1}" for number in range(self.workers))]
+        nodes = [self.servers.create_node(name, CHECKING) for name in names]
+        self._move_to_small_disk(nodes[-1])
+        for server in nodes:
+            server.sql(ISOLATED, database="postgres")
+            server.sql("CREATE EXTENSION citus")
+        nodes[0].sql(f"SELECT citus_set_coordinator_host('{nodes[0].directory}', 5432)")
+        for server in nodes[1:]:
+            nodes[0].sql(f"SELECT citus_add_node('{server.directory}', 5432)")
+        nodes[0].sql("CREATE ROLE parley LOGIN")
+        for server in nodes:
+            server.sql(f"{BY_THEMSELVES}; ALTER DATABASE parley OWNER TO parley")
+        return nodes
+
+    def choose(self, choice: random.Random):
+        self.hit = choice.choice(self.nodes)
+        self.holder = self.hit if self.hit is not self.server else choice.choice(self.nodes[1:])
+
+    @property
+    def description(self) -> str:
+        return f"{super().description} with Citus on a coordinator and {self.workers} workers"
+
+    async def _tables(self, server: Server, name: str) -> list[str]:
+        names = await self._on(server, SHARDS.format(table=f"store.{name}"))
+        return names.split()
+
+    async def move_a_shard(self, choice: random.Random):
+        """To another worker, with all that belongs to it."""
+        shards = (await self.sql(PLACES)).split()
+        shard, here = choice.choice(shards).split("|")
+        there = choice.choice([str(server.directory) for server in self.nodes[1:] if str(server.directory) != here])
+        move = f"citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432, 'block_writes')"
+        await self.sql(f"SELECT {move}")
+
+
+CHECKING = "client_connection_check_interval = 500"
+ISOLATED = "ALTER ROLE postgres SET default_transaction_isolation = 'read committed'"
+"""Whatever becomes the default for others."""
+BY_THEMSELVES = "SET citus.enable_ddl_propagation = off; SET citus.enable_manual_changes_to_shards = on"
+"""Before what is done on one node of a cluster, to its shards. One PostgreSQL takes no notice."""
+WITH_TABLES = ("store", "receipt", "media")
+SHARDS = """
+    SELECT shard_name(logicalrelid, shardid) FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
+    WHERE logicalrelid = '{table}'::regclass AND groupid = (SELECT groupid FROM pg_dist_local_group) ORDER BY shardid
+"""
+PLACES = """
+    SELECT shardid, nodename FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
+    WHERE logicalrelid = 'placement.slots'::regclass AND noderole = 'primary' ORDER BY shardid
+"""
 FAILING = """
 CREATE OR REPLACE FUNCTION public.conflict() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -153,9 +263,13 @@ BEGIN
 END $$
 """
 DISTURBING = """DO $$
+DECLARE
+    this text;
 BEGIN
     LOOP
-        UPDATE store.conversations SET last_at = last_at WHERE id IN (IDS);
+        FOREACH this IN ARRAY ARRAY[TABLES] LOOP
+            EXECUTE format('UPDATE %s SET last_at = last_at WHERE id = ANY ($1)', this) USING ARRAY[IDS]::uuid[];
+        END LOOP;
         PERFORM pg_sleep(0.01);
         COMMIT;
         PERFORM pg_sleep(0.05);
@@ -164,13 +278,20 @@ END $$
 """
 LOCKING_BACKWARDS = """DO $$
 DECLARE
-    this record;
+    this text;
+    found record;
 BEGIN
     LOOP
         BEGIN
-            FOR this IN SELECT slot, id FROM store.conversations WHERE id IN (IDS) ORDER BY id DESC, slot DESC LOOP
-                PERFORM FROM store.conversations WHERE slot = this.slot AND id = this.id FOR UPDATE;
-                PERFORM pg_sleep(0.05);
+            FOREACH this IN ARRAY ARRAY[TABLES] LOOP
+                FOR found IN EXECUTE
+                    format('SELECT slot, id FROM %s WHERE id = ANY ($1) ORDER BY id DESC, slot DESC', this)
+                    USING ARRAY[IDS]::uuid[]
+                LOOP
+                    EXECUTE format('SELECT FROM %s WHERE slot = $1 AND id = $2 FOR UPDATE', this)
+                    USING found.slot, found.id;
+                    PERFORM pg_sleep(0.05);
+                END LOOP;
             END LOOP;
         EXCEPTION WHEN deadlock_detected THEN NULL;
         END;

@@ -24,6 +24,8 @@ from faults.load import Load, Talk
 from faults.machine import Machine
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+LOCKED_SECONDS = 8.0
+MOVES = 3
 RECONNECTING = 10_000
 """Clients that come back at once."""
 
@@ -61,6 +63,8 @@ class Kind:
     stage: str = "direct"
     """direct, abuse (one client takes what it gets), bus (frames go through a proxy) or clock (processes see a clock
     that is set)"""
+    is_of_cluster: bool = False
+    """Whether it needs a database of several nodes."""
 
 
 # Processes
@@ -110,9 +114,9 @@ async def machine_crashed(scene: Scene):
     """Everything at once, PostgreSQL included."""
     for service, number in scene.machine.names:
         await scene.machine.kill(service, number)
-    await scene.database.kill()
+    await scene.database.kill_all()
     yield
-    await scene.database.start()
+    await scene.database.start_all()
     await asyncio.gather(*(scene.machine.start(service, number) for service, number in scene.machine.names))
 
 
@@ -198,13 +202,48 @@ async def deadlocks(scene: Scene):
     scene.notes.append(f"PostgreSQL found {count:,} deadlocks with a stranger, 40P01.")
 
 
-def locked(statement: str, seconds: float):
-    async def act(scene: Scene):
-        holding = asyncio.create_task(scene.database.hold(statement.format(scene.load.talks[0].id), seconds))
-        yield
-        await holding
+async def table_locked(scene: Scene):
+    holding = asyncio.create_task(scene.database.lock_messages(LOCKED_SECONDS))
+    yield
+    await holding
 
-    return act
+
+async def conversation_locked(scene: Scene):
+    holding = asyncio.create_task(scene.database.lock_conversation(scene.load.talks[0].id, LOCKED_SECONDS))
+    yield
+    await holding
+
+
+# A cluster. What hits PostgreSQL hits any of its nodes, too.
+
+
+async def worker_killed(scene: Scene):
+    await scene.database.kill(scene.database.holder)
+    yield
+    await scene.database.start(scene.database.holder)
+
+
+async def all_nodes_killed(scene: Scene):
+    await scene.database.kill_all()
+    yield
+    await scene.database.start_all()
+
+
+async def coordinator_away(scene: Scene):
+    """Who has what of the metadata goes on without it."""
+    await scene.database.kill(scene.database.server)
+    yield
+    await scene.database.start(scene.database.server)
+
+
+async def shards_move(scene: Scene):
+    async def move():
+        for _ in range(MOVES):
+            await scene.database.move_a_shard(scene.choice)
+
+    moving = asyncio.create_task(move())
+    yield
+    await moving
 
 
 # Bus
@@ -424,9 +463,12 @@ KINDS = [
     Kind("conflicts between transactions", conflicts, 10, 1.5),
     Kind("serializable transactions, and rows that change", serializable, 10, 1.5),
     Kind("deadlocks with a stranger", deadlocks, 10),
-    Kind("a table locked by a stranger", locked("LOCK TABLE store.messages", 8), 8),
-    Kind("a conversation locked by a stranger",
-         locked("SELECT 1 FROM store.conversations WHERE id = '{}' FOR UPDATE", 8), 8),
+    Kind("a table locked by a stranger", table_locked, LOCKED_SECONDS),
+    Kind("a conversation locked by a stranger", conversation_locked, LOCKED_SECONDS),
+    Kind("a worker killed", worker_killed, 5, 0.5, is_of_cluster=True),
+    Kind("all nodes killed", all_nodes_killed, 5, is_of_cluster=True),
+    Kind("the coordinator away", coordinator_away, 10, 2, is_of_cluster=True),
+    Kind("shards move", shards_move, 0, 0, is_of_cluster=True),
     Kind("half-open connections", half_open, 10),
     Kind("a client stops reading, another reads slowly", stops_reading, 5),
     Kind("10,000 clients reconnect at once", everybody_reconnects, 5),

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from servers import POSTGRESQL
 from system import REPOSITORY
 
 from faults.book import CATEGORIES, Finding, Seen, Write
@@ -39,15 +38,15 @@ def recovery(talks: list[Talk], moment: float) -> float | None:
     return None if None in firsts else max(firsts) - moment
 
 
-def circumstances(command: str, loads: list[float]) -> str:
-    """When, where and by which command."""
+def circumstances(command: str, database: str, loads: list[float]) -> str:
+    """When, where, with which database and by which command."""
     now = datetime.now(UTC)
     system = platform.freedesktop_os_release()["PRETTY_NAME"].removesuffix(" (bookworm)").replace("GNU/Linux ", "")
     described = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True)
     commit = f"at commit {described.stdout.strip()}, " if described.returncode == 0 else ""
     load = f"a load of {min(loads):.0f} to {max(loads):.0f}" if loads else "no load"
     return (
-        f"{now.day} {now:%B %Y}, `{command}`: {commit}{system}, PostgreSQL {POSTGRESQL.parent.name}, "
+        f"{now.day} {now:%B %Y}, `{command}`: {commit}{system}, {database}, "
         f"{os.cpu_count()} cores, {load}, clients included."
     )
 

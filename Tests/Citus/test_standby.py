@@ -1,0 +1,145 @@
+"""A worker ends for ever, and its synchronous standby takes over, as docs/operations.md says."""
+
+import shutil
+import signal
+import threading
+import time
+
+import pytest
+from cluster import Cluster, missing
+from serving import Serving, at_once, shards
+from servers import CITUS, Servers, signal_all
+from test_media import User
+from test_writes import create, is_whole, lists, people_in_all_shards, prepared
+
+WORKER = 2
+
+
+class Guarded:
+    """A cluster whose second worker has a synchronous standby."""
+
+    def __init__(self):
+        self.cluster = Cluster()
+        self.servers = Servers()
+        name = "standby"
+        host = f"citus.local_hostname = '{self.servers.directory / name}'"
+        self.standby = self.servers.clone_of(self.cluster.nodes[WORKER], name, *CITUS, host)
+        self.cluster.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", node=WORKER)
+        self.cluster.sql("SELECT pg_reload_conf()", node=WORKER)
+
+    def lose_the_worker(self):
+        """Its machine is gone with all that it had."""
+        directory = self.cluster.directory(WORKER)
+        signal_all(directory, signal.SIGKILL)
+        shutil.move(directory, directory.with_name("lost"))
+
+    def promote(self):
+        """What an operator does."""
+        self.standby.promote()
+        former, new = self.cluster.nodes[WORKER], str(self.standby.directory)
+        self.cluster.sql(
+            f"SELECT citus_update_node(nodeid, '{new}', 5432) FROM pg_dist_node WHERE nodename = '{former}'"
+        )
+        self.cluster.nodes[WORKER] = new
+
+    def remove(self):
+        self.cluster.remove()
+        self.servers.remove()
+
+
+@pytest.fixture
+def guarded():
+    if reason := missing():
+        pytest.skip(reason)
+    guarded = Guarded()
+    yield guarded
+    guarded.remove()
+
+
+def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded):
+    cluster = guarded.cluster
+    serving = Serving(cluster, receipt=2, media=2)
+    try:
+        people = people_in_all_shards(serving, 16)
+        places = shards(cluster)
+        lost = {slot for slot in places if places[slot] == cluster.nodes[WORKER]}
+        conversations = {slot: serving.make_conversation(slot, "alice", "bob") for slot in places}
+        uploader = User(serving, {min(lost)})
+        path = uploader.upload(b"of before")
+
+        def fail_over():
+            guarded.lose_the_worker()
+            work.killed = time.monotonic()
+            serving.wait(lambda: serving.slots() == 128)
+            guarded.promote()
+            work.promoted = time.monotonic()
+            for service in ("store", "receipt", "media"):
+                serving.wait(lambda service=service: serving.slots(service) == 256)
+
+        work = Work(serving, people, conversations)
+        work.while_under_way(lost, fail_over)
+        # With `pytest -s`: the longest of these shards.
+        for what, moment in (("lost", work.killed), ("told of", work.promoted)):
+            print(f"{max(work.pause(slot, moment) for slot in lost):.1f} s from when the worker was {what}")
+        for slot, conversation in conversations.items():
+            assert sorted(serving.texts("bob", conversation)) == sorted(text for _, text in work.sent[slot])
+        serving.wait(lambda: not any(prepared(serving)))
+        assert set(lists(serving, people)) == {(user, group) for user in people for group in work.created}
+        is_whole(serving, people)
+        assert uploader.content(path) == (200, b"of before")
+        assert uploader.content(uploader.upload(b"of after")) == (200, b"of after")
+        # The lists of who has connected are of each node, and Citus, too, is told of what has changed.
+        serving.end("store", 1, signal.SIGTERM)
+        serving.start("store", 1)
+        serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
+        create(serving, people)
+    finally:
+        serving.stop()
+
+
+class Work:
+    """Messages to all shards, and groups with a member in each, as clients do: each until it is acknowledged."""
+
+    def __init__(self, serving: Serving, people: list[str], conversations: dict[int, str]):
+        self.serving = serving
+        self.people = people
+        self.conversations = conversations
+        self.sent: dict[int, list[tuple[float, str]]] = {slot: [] for slot in conversations}
+        """By slot, with when it was acknowledged."""
+        self.created: list[str] = []
+        self.killed = self.promoted = 0.0
+
+    def while_under_way(self, slots: set[int], disturb):
+        """Each of these slots has somebody who sends there, the others one together, so nobody waits for another's."""
+        ended = threading.Event()
+
+        def disturbing():
+            try:
+                time.sleep(1)
+                disturb()
+                time.sleep(1)
+            finally:
+                ended.set()
+
+        def sending(*slots: int):
+            while not ended.is_set():
+                for slot in slots:
+                    self._send(slot)
+                    time.sleep(0.02)
+
+        def creating(number: int):
+            while not ended.is_set():
+                self.created.append(create(self.serving, self.people[number:] + self.people[:number], within=120))
+
+        others = set(self.conversations) - slots
+        jobs = [disturbing, *(lambda slot=slot: sending(slot) for slot in slots), lambda: sending(*others)]
+        jobs += [lambda number=number: creating(number) for number in range(0, len(self.people), 5)]
+        at_once(len(jobs), lambda number: jobs[number]())
+
+    def _send(self, slot: int):
+        text = f"{len(self.sent[slot])} of {slot}"
+        self.serving.send_until_taken("alice", self.conversations[slot], text)
+        self.sent[slot].append((time.monotonic(), text))
+
+    def pause(self, slot: int, since: float) -> float:
+        return min(moment for moment, _ in self.sent[slot] if moment > since) - since
