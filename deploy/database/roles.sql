@@ -22,3 +22,7 @@ GRANT CONNECT, CREATE ON DATABASE parley TO store_owner, receipt_owner, media_ow
 \connect parley
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance;
+
+-- On Citus a store borrows rows of other nodes, in temporary tables.
+SELECT 'GRANT TEMPORARY ON DATABASE parley TO store'
+WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec
