@@ -25,9 +25,10 @@ ARG CITUS=.citus
 USER 0:0
 COPY ${CITUS} /
 # Citus's own package loads libcurl, for statistics that it would send.
-RUN loaded() { ldd /usr/lib/postgresql/15/lib/citus.so; }; \
-    if loaded | grep --quiet 'libcurl.*not found'; then \
+RUN if ldd /usr/lib/postgresql/15/lib/citus.so | grep --quiet 'libcurl.*not found'; then \
         apt-get update && apt-get install --yes --no-install-recommends libcurl4 && rm -rf /var/lib/apt/lists/*; \
-    fi; \
-    ! loaded | grep 'not found'
+    fi
 USER 10001:10001
+# Files for an older or a later PostgreSQL than this one are not loaded, and are noticed here.
+RUN initdb --pgdata=/tmp/tried >/dev/null \
+    && postgres --single -c shared_preload_libraries=citus -D /tmp/tried postgres </dev/null >/dev/null && rm -r /tmp/tried
