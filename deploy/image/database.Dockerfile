@@ -30,5 +30,5 @@ RUN if ldd /usr/lib/postgresql/15/lib/citus.so | grep --quiet 'libcurl.*not foun
     fi
 USER 10001:10001
 # Files for an older or a later PostgreSQL than this one are not loaded, and are noticed here.
-RUN initdb --pgdata=/tmp/tried >/dev/null \
+RUN initdb --pgdata=/tmp/tried --auth=reject >/dev/null \
     && postgres --single -c shared_preload_libraries=citus -D /tmp/tried postgres </dev/null >/dev/null && rm -r /tmp/tried
