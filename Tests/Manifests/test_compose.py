@@ -64,8 +64,9 @@ def test_the_overlay_of_a_cluster_adds_nodes_and_changes_nothing_else():
 def test_a_node_has_what_the_database_has():
     database = ONE["services"]["database"]
     for node in NODES.values():
-        for key in ("read_only", "cap_drop", "security_opt", "restart", "logging", "stop_grace_period", "tmpfs", "shm_size"):
+        for key in ("read_only", "cap_drop", "security_opt", "restart", "logging", "tmpfs", "shm_size"):
             assert node[key] == database[key], key
+        assert node["stop_grace_period"] == database["stop_grace_period"]
         assert "ports" not in node and {"mem_limit", "pids_limit"} <= node.keys()
         assert node["build"]["target"] == "node" and node["image"] == CLUSTER["services"]["join"]["image"]
 

@@ -129,7 +129,11 @@ def generated_secrets(built: Kustomization) -> dict[str, set[str]]:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "resource",
-    [pytest.param(each, id="/".join((overlay, *name(each)))) for overlay in OVERLAYS for each in BUILT[overlay].resources],
+    [
+        pytest.param(each, id="/".join((overlay, *name(each))))
+        for overlay in OVERLAYS
+        for each in BUILT[overlay].resources
+    ],
 )
 def test_every_field_is_known(resource, version):
     kubernetes_validate.validate(resource, version, strict=True)
@@ -172,7 +176,9 @@ def test_selectors_select_pods(built):
 def test_references_are_to_what_is_there(built):
     maps = {map["metadata"]["name"]: set(map["data"]) for map in of(built, "ConfigMap")}
     secrets = generated_secrets(built)
-    claims = {claim["metadata"]["name"] for each in of(built, "StatefulSet") for claim in each["spec"]["volumeClaimTemplates"]}
+    claims = {
+        claim["metadata"]["name"] for each in of(built, "StatefulSet") for claim in each["spec"]["volumeClaimTemplates"]
+    }
     for pod in pods(built):
         volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
         for volume in volumes.values():
@@ -305,7 +311,8 @@ def test_nodes_are_reached_by_nodes_and_by_who_has_a_role():
 
 
 def test_nodes_have_the_passwords_of_all_roles():
-    roles = set(re.findall(r"'(\w+)'", re.search(r"unnest\(ARRAY\[.*\]", (REPOSITORY / "deploy/database/roles.sql").read_text())[0]))
+    made = (REPOSITORY / "deploy/database/roles.sql").read_text()
+    roles = set(re.findall(r"'(\w+)'", re.search(r"unnest\(ARRAY\[.*\]", made)[0]))
     assert {f"{role}.password" for role in roles} < generated_secrets(BUILT["citus"])["parley-database-node"]
     for script in ("serve-database", "join-nodes"):
         for listed in re.findall(r"for role in (.*); do", (REPOSITORY / "deploy/image/database" / script).read_text()):
