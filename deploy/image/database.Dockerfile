@@ -32,3 +32,5 @@ USER 10001:10001
 # Files for an older or a later PostgreSQL than this one are not loaded, and are noticed here.
 RUN initdb --pgdata=/tmp/tried --auth=reject >/dev/null \
     && postgres --single -c shared_preload_libraries=citus -D /tmp/tried postgres </dev/null >/dev/null && rm -r /tmp/tried
+# Over the network, where nobody is answered while serve-database prepares the node.
+HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 CMD ["pg_isready", "--quiet", "--host=127.0.0.1"]
