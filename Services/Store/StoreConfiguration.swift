@@ -52,6 +52,8 @@ struct StoreConfiguration: Sendable {
         var configuration = writer
         configuration.applicationName = "parley-store-borrower"
         configuration.shard = (shard?.names).map(Borrowing.names)
+        // Most batches borrow a few rows; a process keeps what its temporary tables once took.
+        configuration.settings.append(("temp_buffers", "1MB"))
         configuration.preparation = borrowing?.preparation
         configuration.statements += Borrowing.statements
         return configuration

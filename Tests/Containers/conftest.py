@@ -1,13 +1,34 @@
+from pathlib import Path
+
 import pytest
-from project import NAME, Project, check, run
+from project import DEPLOY, NAME, REPOSITORY, Project, check, run
 
 
 @pytest.fixture(scope="session")
-def project():
+def images():
+    """All that a system is made of, but for the nodes of a cluster."""
+    Project().build()
+
+
+@pytest.fixture(scope="session")
+def project(images):
     """A running system, one container of each service."""
-    project = Project()
+    yield from running(Project())
+
+
+@pytest.fixture(scope="module")
+def cluster(images):
+    """The same on a cluster of Citus."""
+    if (done := run(DEPLOY / "citus")).returncode != 0:
+        pytest.skip(done.stdout.strip())
+    overlays = (REPOSITORY / "docker-compose.citus.yml", Path(__file__).with_name("citus.yml"))
+    project = Project(f"{NAME}-citus", overlays)
+    project.compose("build", "database")
+    yield from running(project)
+
+
+def running(project: Project):
     try:
-        project.build()
         project.down()  # What an interrupted run left.
         project.up()
         project.hand_out_secrets()
@@ -30,7 +51,7 @@ def pytest_runtest_makereport(item, call):
     """Shows what the containers said when a test failed."""
     report = yield
     if report.failed:
-        ids = check("docker", "ps", "--all", "--quiet", f"--filter=label=com.docker.compose.project={NAME}").split()
+        ids = check("docker", "ps", "--all", "--quiet", "--filter=label=com.docker.compose.project").split()
         for container in ids:
             name = check("docker", "inspect", "--format={{.Name}} {{.State.Status}}", container).strip()
             report.sections.append((name, run("docker", "logs", "--tail", "15", container).stdout))

@@ -50,12 +50,14 @@ def eventually(condition, seconds: float = 60, what: str = "the condition"):
 
 
 class Project:
-    """One system of containers, with ports of its own on this host."""
+    """One system of containers, with ports of its own on this host. The overlays are further compose files."""
 
-    def __init__(self):
+    def __init__(self, name: str = NAME, overlays: tuple[Path, ...] = ()):
+        self.name = name
+        self.files = (REPOSITORY / "docker-compose.yml", OVERRIDES, *overlays)
         self.https_port, self.http_port, self.prometheus_port = _free_port(), _free_port(), _free_port()
-        self.certificate = Path("/tmp") / f"{NAME}-edge.crt"
-        self.secret = Path("/tmp") / f"{NAME}-jwt-secret"
+        self.certificate = Path("/tmp") / f"{name}-edge.crt"
+        self.secret = Path("/tmp") / f"{name}-jwt-secret"
         self._compose = ["docker", "compose"] if run("docker", "compose", "version").returncode == 0 else None
         self._compose = self._compose or [shutil.which("docker-compose")]
 
@@ -72,8 +74,8 @@ class Project:
 
     def composing(self, *arguments) -> list[str]:
         """A command of compose for this project."""
-        files = ("--file", str(REPOSITORY / "docker-compose.yml"), "--file", str(OVERRIDES))
-        return [*self._compose, *files, "--project-name", NAME, *arguments]
+        files = [word for file in self.files for word in ("--file", str(file))]
+        return [*self._compose, *files, "--project-name", self.name, *arguments]
 
     def compose(self, *arguments, timeout: float = 300, may_fail: bool = False) -> str:
         done = run(*self.composing(*arguments), env=self.environment, timeout=timeout)
@@ -81,6 +83,7 @@ class Project:
         return done.stdout
 
     def build(self):
+        """Builds all images. What is there is kept."""
         self.prepare()
         check(DEPLOY / "executables", EXECUTABLES)
         self.compose(*PROFILES, "build", *SERVICES, "parley", timeout=900)
@@ -103,7 +106,7 @@ class Project:
             eventually(lambda s=service, c=count: self.ready(s) == c, 120, f"{count} ready {service}")
 
     def down(self):
-        for network in check("docker", "network", "ls", "--quiet", f"--filter=name=^{NAME}_").split():
+        for network in check("docker", "network", "ls", "--quiet", f"--filter=name=^{self.name}_").split():
             self.disconnect(network)
         self.compose(*PROFILES, "down", "--volumes", "--remove-orphans", "--timeout", "5")
 
@@ -119,7 +122,7 @@ class Project:
 
     def containers(self, service: str, all: bool = False) -> list[str]:
         filters = [
-            f"--filter=label=com.docker.compose.project={NAME}",
+            f"--filter=label=com.docker.compose.project={self.name}",
             f"--filter=label=com.docker.compose.service={service}",
             "--filter=label=com.docker.compose.oneoff=False",
         ]
@@ -138,16 +141,19 @@ class Project:
         os.kill(self.inspect(container)["State"]["Pid"], 9)
 
     def network(self, name: str) -> str:
-        return f"{NAME}_{name}"
+        return f"{self.name}_{name}"
 
     def volume(self, name: str) -> str:
-        return f"{NAME}_{name}"
+        return f"{self.name}_{name}"
 
     def stored(self) -> int:
         """How many messages there are."""
-        ask = ("psql", "--quiet", "-XAtc", "SELECT count(*) FROM store.messages", "parley")
-        done = run("docker", "exec", *self.containers("database"), *ask)
+        done = self.ask("SELECT count(*) FROM store.messages")
         return int(done.stdout) if done.returncode == 0 else 0
+
+    def ask(self, sql: str) -> subprocess.CompletedProcess:
+        """Asks the database as its superuser, who is only known inside."""
+        return run("docker", "exec", *self.containers("database"), "psql", "--quiet", "-XAtc", sql, "parley")
 
     # What clients need
 
@@ -170,9 +176,11 @@ class Project:
 
     # What runs inside
 
-    def psql(self, role: str, sql: str, ssl: str = "verify-full", secrets: str = "") -> subprocess.CompletedProcess:
+    def psql(
+        self, role: str, sql: str, ssl: str = "verify-full", secrets: str = "", host: str = "database"
+    ) -> subprocess.CompletedProcess:
         """Asks the database as one of its roles, from a container in its network with the secrets of that role."""
-        url = f"host=database dbname=parley user={role} passfile=/run/parley/pgpass sslmode={ssl}"
+        url = f"host={host} dbname=parley user={role} passfile=/run/parley/pgpass sslmode={ssl}"
         if ssl.startswith("verify"):
             url += " sslrootcert=/run/parley/ca.crt"
         volume = f"{self.volume(f'secrets-{secrets or role}')}:/run/parley:ro"

@@ -1,60 +1,16 @@
 """Real conversations through the proxy, over TLS, while containers come, go, die and lose the network."""
 
-import json
-import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
-from project import REPOSITORY, SERVICES, Project, check, eventually, write_talk
-
-CONVERSATIONS = REPOSITORY.parent / "shared" / "data" / "ubuntu-irc.jsonl"
+from playing import playing
+from project import SERVICES, Project, check, eventually
 
 
 @pytest.fixture
 def load(project: Project, restored, tmp_path: Path):
-    """Plays conversations through the proxy while faults take place, one after the other. Must lose and double nothing.
-
-    A replay that ends before the last fault is followed by another one, so that all take place under load.
-    """
-    started: list[subprocess.Popen] = []
-    # The project's own conversations where they are, otherwise made-up ones.
-    source = CONVERSATIONS if CONVERSATIONS.exists() else write_talk(tmp_path / "talk.jsonl")
-    report = tmp_path / "report.json"
-
-    def start() -> subprocess.Popen:
-        command = project.parley("replay", source, "--json", report, "--limit", "20", "--rate", "40")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        started.append(process)
-        return process
-
-    def finish(process: subprocess.Popen):
-        said, _ = process.communicate(timeout=300)
-        print(said)
-        assert process.returncode == 0, said
-        figures = json.loads(report.read_text())
-        assert figures["mismatches"] == 0
-        assert figures["acknowledged"] == figures["messages"] > 0
-
-    def during(*faults):
-        process = start()
-
-        def is_at_work(before: int) -> bool:
-            nonlocal process
-            if process.poll() is not None:
-                finish(process)
-                process = start()
-            return project.stored() >= before + 40
-
-        for fault in faults:
-            eventually(partial(is_at_work, project.stored()), 60, "40 more messages")
-            fault()
-        finish(process)
-
-    yield during
-    for process in started:
-        process.kill()
-        process.wait()
+    yield from playing(project, tmp_path)
 
 
 def test_nothing_is_lost_while_services_are_scaled(project: Project, load):

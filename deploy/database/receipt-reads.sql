@@ -14,10 +14,10 @@ GRANT SELECT ON store.memberships, store.user_settings, store.conversation_setti
 GRANT SELECT (user_slot, user_id, conversation_id, slot, told_read_seq) ON store.inbox TO receipt;
 GRANT SELECT (user_slot, user_id) ON store.erasures TO receipt;
 
--- Citus replaces a view by its tables and asks whether the caller may read these. There store may read the columns that the views
+-- Citus replaces a view by its tables and asks whether the caller may read these. There receipt may read the columns that the views
 -- are made of, and no others: by the tables' names and by those of their shards, which are granted the same.
-SELECT format('GRANT SELECT (%s) ON %I.%I TO store',
+SELECT format('GRANT SELECT (%s) ON %I.%I TO receipt',
     string_agg(DISTINCT quote_ident(column_name), ', '), table_schema, table_name)
 FROM information_schema.view_column_usage
-WHERE view_schema = 'receipt' AND starts_with(view_name, 'published_') AND to_regclass('placement.slots') IS NOT NULL
+WHERE view_schema = 'store' AND starts_with(view_name, 'published_') AND to_regclass('placement.slots') IS NOT NULL
 GROUP BY table_schema, table_name \gexec

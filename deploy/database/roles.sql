@@ -25,3 +25,7 @@ GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance;
 -- Citus brings roles to all nodes, but no rights on functions of PostgreSQL.
 SELECT $$SELECT run_command_on_workers('GRANT EXECUTE ON FUNCTION pg_switch_wal() TO maintenance')$$
 WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec
+
+-- On Citus a store borrows rows of other nodes, in temporary tables.
+SELECT 'GRANT TEMPORARY ON DATABASE parley TO store'
+WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec
