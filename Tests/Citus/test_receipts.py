@@ -15,7 +15,7 @@ from serving import Serving, move, shard_of_slots, shards, slot_of, user_in
 
 @pytest.fixture(scope="module")
 def serving(cluster):
-    serving = Serving(cluster, receipt=2, fanout=1)
+    serving = Serving(cluster, receipt=2, fanout=1, media=1)  # An erasure waits for media.
     serving.wait(lambda: cluster.system.is_ready("fanout", 0))
     yield serving
     serving.stop()

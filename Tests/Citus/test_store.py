@@ -28,9 +28,9 @@ def test_the_lock_of_a_shard_is_on_the_worker_that_has_it(serving):
         assert sorted(int(key) for (key,) in held) == sorted(key for key in places if places[key] == node)
 
 
-def test_a_store_has_a_session_with_each_worker_and_eight_for_each_of_its_shards(serving):
+def test_a_store_has_a_session_with_each_worker_and_six_for_each_of_its_shards_before_it_borrows(serving):
     sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'parley-store%'"
-    for node, count in ((0, "0"), (1, "66"), (2, "66")):
+    for node, count in ((0, "0"), (1, "50"), (2, "50")):
         serving.wait(lambda node=node, count=count: serving.cluster.sql(sessions, node=node) == [[count]])
 
 

@@ -151,7 +151,7 @@ import Testing
         return rows.map { $0[0][0] }
     }
 
-    @Test("of a shard's statements a session prepares those that it executes, once, and their results are the batch's alone")
+    @Test("of a shard's statements a session prepares those that it executes, and passes over what comes of it")
     @Reactor func preparedWhenExecuted() async throws {
         let connection = await connectToShard()
         defer { connection.close() }

@@ -57,7 +57,7 @@ class Person:
         return self._context
 
     def open(self, prepare: Callable[[BrowserContext], object] | None = None, **options) -> "Tab":
-        """A new browser, signed in by a link. Nothing fades in: what axe looks at in between has too little contrast."""
+        """A new browser, signed in by a link. Nothing fades in: what axe sees meanwhile has too little contrast."""
         self._context = self.browser.new_context(**{"reduced_motion": "reduce"} | options)
         self._context.set_default_timeout(PATIENCE_MS)
         if prepare:
