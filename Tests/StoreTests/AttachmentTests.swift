@@ -268,7 +268,7 @@ import Wire
 
     @Test("of an erased user media erases the uploads, after the messages and before the user is erased")
     @Reactor func erased() async throws {
-        let media = "CREATE SCHEMA media; CREATE TABLE media.migrations (number integer)"
+        let media = "CREATE SCHEMA media; CREATE TABLE media.objects (id uuid)"
         try await withStore(preparedBy: media) { store in
             try await store.startReceipt()
             let draft = Draft(text: "", files: [File(name: "private.pdf")])
