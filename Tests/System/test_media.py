@@ -279,8 +279,10 @@ def begin_inspections(uploader: Uploader, *contents: bytes) -> list[str]:
 def test_a_file_that_ends_its_process_is_refused_alone(uploader):
     [hostile] = begin_inspections(uploader, noise(3_000))
     [process] = eventually(lambda: inspecting(uploader.system), "it is looked into")
+    os.kill(process, signal.SIGSTOP)  # It is not to end before.
     others = begin_inspections(uploader, png(64, 64), png(65, 64))
     os.kill(process, signal.SIGSEGV)
+    os.kill(process, signal.SIGCONT)
     eventually(lambda: state(uploader, hostile) == "refused", "it is refused")
     assert uploader.call("GET", hostile).json()["reason"] == "unreadable"
     for path in others:
@@ -304,7 +306,7 @@ def media_with(system: System, **settings: str):
 def test_a_file_that_takes_too_long_is_refused_alone(single):
     """Its process does nothing any more, and ends by nothing that it does itself."""
     with media_with(single, PARLEY_MEDIA_INSPECTOR_SECONDS="1", PARLEY_MEDIA_INSPECTORS="2") as uploader:
-        [hanging] = begin_inspections(uploader, noise(1_000))
+        [hanging] = begin_inspections(uploader, noise(2_000))
         [process] = eventually(lambda: inspecting(single), "it is looked into")
         os.kill(process, signal.SIGSTOP)
         uploader.upload(png(64, 64))
