@@ -244,9 +244,11 @@ def test_a_store_does_not_start_where_a_shard_could_be_moved_beside_writes(servi
 
 
 def while_sending(serving: Serving, conversation: str, disturb) -> list[str]:
-    """Sends from four at once while something happens, and returns the texts that were acknowledged."""
+    """Sends from four at once while something happens, and returns the texts that were acknowledged. With `pytest -s` it
+    tells how long one had to wait at most."""
     ended = threading.Event()
     sent: list[str] = []
+    waits: list[float] = []
 
     def work(number: int):
         if number == 0:
@@ -260,11 +262,14 @@ def while_sending(serving: Serving, conversation: str, disturb) -> list[str]:
         count = 0
         while not ended.is_set():
             text = f"{number} says {count}"
+            begun = time.monotonic()
             serving.send_until_taken("alice", conversation, text)
+            waits.append(time.monotonic() - begun)
             sent.append(text)
             count += 1
 
     at_once(5, work)
+    print(f"a message waited for {max(waits):.1f} s at most")
     assert len(sent) > 20
     return sent
 
