@@ -244,8 +244,8 @@ def test_a_store_does_not_start_where_a_shard_could_be_moved_beside_writes(servi
 
 
 def while_sending(serving: Serving, conversation: str, disturb) -> list[str]:
-    """Sends from four at once while something happens, and returns the texts that were acknowledged. With `pytest -s` it
-    tells how long one had to wait at most."""
+    """Sends from four at once while something happens, and returns the texts that were acknowledged. `pytest -s` shows
+    how long one had to wait at most."""
     ended = threading.Event()
     sent: list[str] = []
     waits: list[float] = []
