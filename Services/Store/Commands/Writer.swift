@@ -164,6 +164,7 @@ final class Writer {
         case .failed(let error, _), .unknown(let error):
             // No outcome may be reported. Repetitions of these commands find out what was committed.
             logFailure(error)
+            if borrows && error.mayHaveDamagedTemporaryTables { connection.giveUpSession("its tables may be damaged") }
             if case .unknown = outcome { onDoubt(Set(commands.map(\.slot))) }
             for command in commands { bus.abandon(command.request) }
         }
@@ -200,4 +201,8 @@ extension DatabaseError {
     /// Whether the statement would always fail: a value that PostgreSQL cannot take, or a constraint (classes 22 and
     /// 23).
     var isFaultOfData: Bool { sqlState.category == "22" || sqlState.category == "23" }
+
+    /// Whether the server lacked something, or found its files other than they should be (classes 53, 58 and XX; appendix A). A
+    /// temporary table whose file could not grow, on a full disk, stays unreadable for as long as its session lasts.
+    fileprivate var mayHaveDamagedTemporaryTables: Bool { ["53", "58", "XX"].contains(sqlState.category) }
 }
