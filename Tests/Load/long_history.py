@@ -3,8 +3,9 @@
 A thousand direct conversations are made through the API, so everything that belongs to a conversation and its members
 is there. Their messages are then written by SQL, spread over them in the order of time, with ids of version 7; and
 beside them what comes with messages: the positions, a reading of each member for every ten of them, what the members'
-devices were told of these, and the index of the search. That has a million texts at most: to index ten million takes
-longer than all the rest, and senders do not wait for it. Everything counts as indexed.
+devices were told of these, and the index of the search. That has a thousand texts of each conversation at most, but for
+those that are to be searched: to index ten million takes longer than all the rest, and senders do not wait for it.
+Everything counts as indexed.
 """
 
 import subprocess
@@ -16,15 +17,16 @@ from system import EXECUTABLES, System
 CONVERSATIONS = 1000
 # Messages that one reading passes.
 READING = 10
-# Texts in the index of the search at most, in each conversation.
+# Texts in the index of the search at most, in each conversation that is not one of those to be searched.
 INDEXED = 1000
 # Messages of one statement, in each conversation.
 PART = 100
 
 
 class LongHistory:
-    def __init__(self, system: System):
-        self.system = system
+    def __init__(self, system: System, searched: int = 0):
+        """`searched`: so many conversations, those with the lowest numbers, have all of their texts in the index."""
+        self.system, self.searched = system, searched
         # In each conversation.
         self.length = 0
         options = ["--pairs", CONVERSATIONS, "--online", 0, "--rate", 10, "--duration", "1s", "--warmup", "0s"]
@@ -47,7 +49,7 @@ class LongHistory:
         )
         self._in_halves(READINGS.format(half="{half}", first=start, end=stop) for start, stop in parts)
         floors.psql(self.system, POSITIONS.format(end=end))
-        self._index(min(first, INDEXED), min(end, INDEXED))
+        self._index(first, end)
         # As autovacuum would have.
         for table in ("store.messages", "store.search_blocks", "receipt.receipt_runs", "receipt.horizons"):
             floors.psql(self.system, f"VACUUM (ANALYZE) {table}")
@@ -55,10 +57,16 @@ class LongHistory:
         self.length = end
 
     def _index(self, first: int, end: int):
-        if first == end:
+        indexed = min(end, INDEXED)
+        whole = (self.searched, max(first, INDEXED), end)
+        parts = [
+            (count, start, min(start + PART, stop))
+            for count, begin, stop in ((CONVERSATIONS, first, indexed), whole)
+            for start in range(begin, stop if count else begin, PART)
+        ]
+        if not parts:
             return
-        parts = [(start, min(start + PART, end)) for start in range(first, end, PART)]
-        self._in_halves(TEXTS.format(half="{half}", first=start, end=stop) for start, stop in parts)
+        self._in_halves(TEXTS.format(half="{half}", count=count, first=start, end=stop) for count, start, stop in parts)
         # Stores look for what lacks its filter when they take slots over.
         self.system.stop()
         self.system.up()
@@ -167,7 +175,7 @@ TEXTS = """
     FROM public.growth g
     JOIN store.messages m ON m.slot = g.slot AND m.conversation_id = g.id
         AND m.seq > g.base + {first} AND m.seq <= g.base + {end}
-    WHERE g.n % 2 = {half}
+    WHERE g.n % 2 = {half} AND g.n < {count}
     GROUP BY m.slot, m.conversation_id, m.seq / 64
     ON CONFLICT (conversation_id, block, part, slot) DO UPDATE
         SET filter = NULL, latest = excluded.latest, seqs = b.seqs || excluded.seqs, ats = b.ats || excluded.ats,
