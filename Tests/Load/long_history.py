@@ -9,6 +9,7 @@ Everything counts as indexed.
 """
 
 import subprocess
+import tempfile
 import time
 
 import floors
@@ -83,17 +84,14 @@ class LongHistory:
         sessions = [
             subprocess.Popen(
                 [*command, "-v", "ON_ERROR_STOP=1", "parley"],
-                stdin=subprocess.PIPE,
+                stdin=file_of(script),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for _ in scripts
+            for script in scripts
         ]
         try:
-            for session, script in zip(sessions, scripts, strict=True):
-                session.stdin.write(script)
-                session.stdin.close()
             for session in sessions:
                 errors = session.stderr.read()
                 assert session.wait() == 0, errors
@@ -101,6 +99,14 @@ class LongHistory:
             for session in sessions:
                 session.kill()
                 session.wait()
+
+
+def file_of(script: str):
+    """To be read from its beginning. Through a pipe a session would begin when the one before has read its script."""
+    file = tempfile.TemporaryFile("w+")
+    file.write(script)
+    file.seek(0)
+    return file
 
 
 # `base`: the position behind which the messages of message 0 on come. `n` counts the conversations.
