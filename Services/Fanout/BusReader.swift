@@ -113,7 +113,7 @@ final class BusReader {
         case .ephemeral: break
         case .erasure: listeners.erased.receive(frame)
         case .revocation: listeners.revoked.receive(frame)
-        case .command, .receiptCommand, .mediaCommand, .response: break
+        case .command, .receiptCommand, .mediaCommand, .response, .served: break
         }
     }
 

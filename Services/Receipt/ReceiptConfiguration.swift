@@ -35,13 +35,13 @@ struct ReceiptConfiguration: Sendable {
     }
 
     /// For background work, which must not delay anything else.
-    var completions: ConnectionConfiguration {
+    var background: ConnectionConfiguration {
         connection(
-            "parley-receipt-completions",
+            "parley-receipt-background",
             settings: [
                 ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("statement_timeout", "30s"),
             ],
-            statements: CompletionStatements.all)
+            statements: Self.inBackground)
     }
 
     var queries: ConnectionConfiguration {
@@ -63,6 +63,7 @@ struct ReceiptConfiguration: Sendable {
     private static let writing =
         HorizonStatements.all + ReceiptImportStatements.all + ReceiptErasure.statements
         + [LastSeenStatements.seen.untyped, LastSeenStatements.forget.untyped]
+    private static let inBackground = CompletionStatements.all + RunTrimStatements.all
     private static let reading =
         StatusStatements.all + UntoldStatements.all + UntoldStatements.notes.all + [LastSeenStatements.ofPeers.untyped]
     /// What fans out is asked in parts.
@@ -72,7 +73,7 @@ struct ReceiptConfiguration: Sendable {
 
     /// Of all connections.
     static let statements =
-        writing + CompletionStatements.all + reading + UntoldStatements.ofShards + LastSeenStatements.ofShards
+        writing + inBackground + reading + UntoldStatements.ofShards + LastSeenStatements.ofShards
 
     private func connection(
         _ name: String, settings: [(name: String, value: String)], statements: [Statement]

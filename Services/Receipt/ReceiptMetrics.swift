@@ -38,6 +38,9 @@ enum ReceiptMetrics {
             "parley_receipt_completions_total", "Dates kept of messages that everybody has, or has read",
             value: total { $0.completions.rangesKept })
         metrics.counter(
+            "parley_receipt_runs_removed_total", "Receipts removed with messages that are kept no longer",
+            value: total { $0.retention.removed })
+        metrics.counter(
             "parley_receipt_horizons_searched_total", "Horizons looked at in searches",
             value: total { $0.search.looked })
         metrics.counter(

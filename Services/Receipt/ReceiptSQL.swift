@@ -14,6 +14,9 @@ extension SQLNames {
         .number("LastSeenStatements.peersLimit", LastSeenStatements.peersLimit),
         .number("LastSeenStatements.conversationsLimit", LastSeenStatements.conversationsLimit),
         .number("ReceiptErasure.rowsLimit", ReceiptErasure.rowsLimit),
+        .number("ReceiptRetention.horizonsPerLook", ReceiptRetention.horizonsPerLook),
+        .number("ReceiptRetention.runsPerStep", ReceiptRetention.runsPerStep),
+        .number("ReceiptRetention.endsLimit", ReceiptRetention.endsLimit),
         .number("ReceiptImports.rowsPerStep", ReceiptImports.rowsPerStep),
         .sql("ChangeTime.now", ChangeTime.now))
 }

@@ -20,6 +20,7 @@ final class ReceiptService: ShardService {
     let search: UntoldSearch
     let notes: WorkNotes
     let completions: CompletionKeeper
+    let retention: ReceiptRetention
     private let announcer: StatusAnnouncer
     private let erasure: ReceiptErasure
     private let imports: ReceiptImports
@@ -46,7 +47,9 @@ final class ReceiptService: ShardService {
             ?? OwnedSlots(bus, .receipt, connection: writing, schema: Schema.name, lockClass: Schema.slotLocks)
         announcer = StatusAnnouncer(bus: bus, slots: slots)
         teller = ReadTeller(bus: bus, traffic: traffic)
-        completions = CompletionKeeper(Connection(configuration.completions), log: log)
+        let background = Connection(configuration.background)
+        completions = CompletionKeeper(background, log: log)
+        retention = ReceiptRetention(background, slots: slots, log: log)
         notes = WorkNotes(
             UntoldStatements.notes, writer: writing, background: writing, slots: slots, isDone: teller.isTold)
         teller.onDropped = { [notes] in notes.hold($0) }
@@ -82,6 +85,7 @@ final class ReceiptService: ShardService {
     /// The same where another one receives (`ShardedReceipt`).
     func finishAccepted() async {
         writer.hasten()
+        retention.stop()
         while !writer.isIdle || !imports.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }

@@ -139,6 +139,7 @@ extension Bus {
     private func checkRequests() {
         isRequestCheckScheduled = false
         let now = MonotonicTime.now
+        hastenServed(now)
         let isWaiting = { [progress] (request: PendingRequest, wait: Duration) in
             guard let sent = request.sent else { return false }
             return progress.isWaiting(since: sent, in: request.slot, heardWithin: wait, at: now)
@@ -154,6 +155,22 @@ extension Bus {
             }
         }
         if requests.count > 0 { scheduleRequestCheck() }
+    }
+
+    /// What was published for these slots before is lost, or waits there already and is dropped there.
+    func receiveServed(_ frame: InboundFrame) {
+        guard requests.count > 0 else { return }
+        for bytes in frame.entries {
+            var reader = ByteReader(bytes)
+            if let slot = try? ServedSlot(from: &reader) { served.insert(slot) } else { refuseEntry(of: frame) }
+        }
+    }
+
+    /// A tick or two after the owner has said so: its subscription may take another connection, and as long.
+    private func hastenServed(_ now: MonotonicTime) {
+        guard !served.isEmpty else { return }
+        requests.hasten(at: now) { served.contains(ServedSlot($0.slot, requests: $0.topic)) }
+        served = []
     }
 
     func receiveResponses(_ frame: InboundFrame) {

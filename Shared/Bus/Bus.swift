@@ -14,7 +14,7 @@ import Wire
 public final class Bus {
     public let instance: Instance
     public internal(set) var counters = BusCounters()
-    /// Called with every frame of the subscribed topics except responses.
+    /// Called with every frame of the subscribed topics, except for responses and for what slots are served.
     public var onFrame: @Reactor (InboundFrame) -> Void = { _ in }
     /// Called for each refused frame or entry, with the sender's role and the reason.
     public var onRefusal: @Reactor (Role?, StaticString) -> Void = { _, _ in }
@@ -39,6 +39,8 @@ public final class Bus {
     var progress = CommandProgress()
     var inboundRequests = InboundRequests()
     var isRequestCheckScheduled = false
+    /// Whose owners have said so since the last check of the requests.
+    var served: Set<ServedSlot> = []
 
     /// Opens the bus, bound at a ZeroMQ endpoint such as `tcp://*:7101` or `ipc:///run/parley/store-0.sock`.
     ///
@@ -56,7 +58,7 @@ public final class Bus {
             }
         }
         publisher = try Publisher(bind: endpoint, keys.map { .server($0.own) } ?? .plain, in: context)
-        subscribe(.response(instance))
+        subscribeAlways()
     }
 
     /// Opens a bus on an in-process medium, for simulations.
@@ -68,7 +70,12 @@ public final class Bus {
         requests = RequestTable(now: .now, size: \.entry.count)
         publisher = medium
         subscribers[nil] = medium
+        subscribeAlways()
+    }
+
+    private func subscribeAlways() {
         subscribe(.response(instance))
+        for group in SlotGroup.all { subscribe(.served(group)) }
     }
 
     /// Receives a frame from the in-process medium.
@@ -188,7 +195,11 @@ public final class Bus {
 
     private func receive(_ frame: InboundFrame) {
         guard receivesOwnFrames || frame.origin != instance else { return }
-        if case .response = frame.topic { receiveResponses(frame) } else { onFrame(frame) }
+        switch frame.topic {
+        case .response: receiveResponses(frame)
+        case .served: receiveServed(frame)
+        default: onFrame(frame)
+        }
     }
 
     private func refuse(from sender: Role?, _ reason: StaticString) {

@@ -25,7 +25,12 @@ struct RequestTable<Payload> {
         var payload: Payload
         var deadline: MonotonicTime
         var wait: Duration
+        /// What the wheel has besides for an earlier or a later time is of before `hasten`.
+        var due: MonotonicTime
     }
+
+    /// Of so many requests that are hastened at once each tick publishes its part.
+    private static var hastenedInTick: Int { 1_024 }
 
     /// By index. Kept apart from `entries` because most lookups end here: reading a field of a structure with
     /// references copies all of it and counts each reference.
@@ -53,9 +58,11 @@ struct RequestTable<Payload> {
     ) -> RequestNumber {
         precondition(!isFull, "start needs a table that is not full")
         let index = takeIndex()
-        let number = RequestNumber(UInt64(generations[index]) << 32 | UInt64(index))
-        let pending = Pending(payload: payload(number), deadline: now + deadline, wait: firstWait)
-        wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        let number = number(at: index)
+        let deadline = now + deadline
+        let due = min(now + firstWait, deadline)
+        let pending = Pending(payload: payload(number), deadline: deadline, wait: firstWait, due: due)
+        wheel.insert(number, at: due)
         bytes += size(pending.payload)
         entries[index] = pending
         count += 1
@@ -84,6 +91,20 @@ struct RequestTable<Payload> {
         wheel.advance(to: now).compactMap { recheck($0, now, isWaiting) }
     }
 
+    /// Makes requests due within the next ticks, and their waits begin again: whoever can respond has just come.
+    mutating func hasten(at now: MonotonicTime, where isHastened: (Payload) -> Bool) {
+        var hastened = 0
+        for index in entries.indices {
+            guard let pending = entries[index], isHastened(pending.payload) else { continue }
+            let due = now + TimerWheel.tick * (hastened / Self.hastenedInTick)
+            hastened += 1
+            guard due < pending.due else { continue }
+            entries[index]?.due = due
+            entries[index]?.wait = Self.firstWait / 2
+            wheel.insert(number(at: index), at: due)
+        }
+    }
+
     private mutating func recheck(
         _ number: RequestNumber, _ now: MonotonicTime, _ isWaiting: (Payload, Duration) -> Bool
     ) -> Action? {
@@ -92,15 +113,20 @@ struct RequestTable<Payload> {
             release(index, pending.payload)
             return .timedOut(pending.payload)
         }
-        if isWaiting(pending.payload, pending.wait) {
-            wheel.insert(number, at: min(now + Self.firstWait, pending.deadline))
+        guard pending.due <= now else {
             entries[index] = pending
             return nil
         }
-        pending.wait = min(pending.wait * 2, Self.longestWait)
-        wheel.insert(number, at: min(now + pending.wait, pending.deadline))
+        let isWaiting = isWaiting(pending.payload, pending.wait)
+        if !isWaiting { pending.wait = min(pending.wait * 2, Self.longestWait) }
+        pending.due = min(now + (isWaiting ? Self.firstWait : pending.wait), pending.deadline)
+        wheel.insert(number, at: pending.due)
         entries[index] = pending
-        return .publishAgain(number, pending.payload)
+        return isWaiting ? nil : .publishAgain(number, pending.payload)
+    }
+
+    private func number(at index: Int) -> RequestNumber {
+        RequestNumber(UInt64(generations[index]) << 32 | UInt64(index))
     }
 
     private mutating func takeIndex() -> Int {

@@ -131,7 +131,9 @@ public final class OwnedSlots: SlotOwnerDelegate {
         digests.acquired(slot, epoch: epoch)
         let group = slot.group
         ownedInGroup[Int(group.number)] += 1
-        if ownedInGroup[Int(group.number)] == 1 { bus.subscribe(topics.requests(group)) }
+        let requests = topics.requests(group)
+        if ownedInGroup[Int(group.number)] == 1 { bus.subscribe(requests) }
+        bus.append(to: .served(group)) { ServedSlot(slot, requests: requests).write(to: &$0) }
         for observer in acquisitionObservers { observer(slot) }
     }
 

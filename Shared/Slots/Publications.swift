@@ -3,13 +3,14 @@ import Postgres
 /// What the two services with a database publish to each other: all that one reads of the other's tables.
 public enum Publications {
     /// Of `store` for `receipt`: who is in which conversation and up to which position, whose messages are where and since
-    /// when, which conversations are being imported, how far users were told that they have read, who wants to be seen
+    /// when, which conversations are being imported, where what is kept begins, how far users were told that they have read, who wants to be seen
     /// reading or online, and who is erased. No text, no title.
     public static let store = [
         PublishedView("store", "changes", ["slot", "conversation_id", "seq", "kind", "at"]),
         PublishedView(
             "store", "conversation_settings", ["slot", "conversation_id", "user_id", "read_receipts"]),
-        PublishedView("store", "conversations", ["slot", "id", "kind", "last_seq", "last_at", "member_count"]),
+        PublishedView(
+            "store", "conversations", ["slot", "id", "kind", "last_seq", "last_at", "member_count", "kept_from"]),
         PublishedView("store", "erasures", ["user_slot", "user_id"]),
         PublishedView("store", "import_stays", ["slot", "conversation_id", "user_id", "joined_seq", "left_seq"]),
         PublishedView("store", "imports", ["slot", "conversation_id", "ended_at", "is_dropped"]),

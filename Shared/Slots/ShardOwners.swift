@@ -76,6 +76,8 @@ public final class ShardOwners {
     /// Gives up a shard in whose name a batch could not be written, because it has moved or has another owner.
     public func giveUp(_ shard: Placement.Shard) {
         for node in nodes.values { node.owner.giveUp(shard.key) }
+        // If it has moved, its new node says so already.
+        look()
     }
 
     /// Between two phases of a move two nodes may say that they have a shard: the later one has it.

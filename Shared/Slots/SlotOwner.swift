@@ -159,7 +159,8 @@ public final class SlotOwner {
         let gone = shards.keys.filter { present[$0] == nil && epochs[$0] != nil }
         if !gone.isEmpty { release(gone) }
         self.shards = present
-        if connection.isUp, !isDrained { beatSoon() }
+        // A shard that has come is served by nobody.
+        if connection.isUp, !isDrained { beatSoon(after: .zero) }
     }
 
     /// Gives up a shard in whose name nothing can be written any more. It is acquired again where it is, under a new epoch.
@@ -247,9 +248,9 @@ public final class SlotOwner {
         }
     }
 
-    private func beatSoon() {
+    private func beatSoon(after delay: Duration = urgentHeartbeat) {
         if let nextBeat { Reactor.cancel(nextBeat) }
-        beat(after: Self.urgentHeartbeat)
+        beat(after: delay)
     }
 
     private func hold(_ slot: Slot, epoch: Int64) {

@@ -49,6 +49,35 @@ public struct RequestEntry {
     }
 }
 
+/// store, receipt, media → all that send them requests (topic `O`): the slot has a new owner, who takes requests from now
+/// on. What was published for it before is published again at once, instead of after its wait.
+///
+/// Layout: slot 1 · letter of the topic of the requests 1.
+public struct ServedSlot: WireCodable, Hashable {
+    public var slot: Slot
+    public var requests: Topic
+
+    public init(_ slot: Slot, requests: Topic) {
+        self.slot = slot
+        self.requests = requests
+    }
+
+    public init(from reader: inout ByteReader) throws(WireError) {
+        slot = Slot(try reader.number())
+        let letter: UInt8 = try reader.number()
+        guard let topic = Topic(letter: letter, group: slot.group), topic.responder != nil else {
+            throw .unknownValue(field: "topic of requests", UInt64(letter))
+        }
+        requests = topic
+    }
+
+    public func write(to buffer: inout ByteBuffer) {
+        guard let letter = requests.letter else { preconditionFailure("requests have a topic of a group") }
+        buffer.append(slot.number)
+        buffer.append(letter)
+    }
+}
+
 /// The response to a request (topic `A` of the requesting process).
 ///
 /// It borrows its bytes. Layout: number 8 · status 2 (as in HTTP) · payload: below status 400 as the request's kind

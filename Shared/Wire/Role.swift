@@ -27,7 +27,7 @@ extension Topic {
         case .command: true
         case .receiptCommand: role == .ingest || role == .fanout || role == .store || role == .receipt
         case .mediaCommand: role == .ingest || role == .store
-        case .response: role == .store || role == .receipt || role == .media
+        case .response, .served: role == .store || role == .receipt || role == .media
         case .change, .privateChange, .digest, .erasure, .revocation: role == .store
         case .status, .receiptDigest: role == .receipt
         case .ephemeral: role == .fanout || role == .store

@@ -39,13 +39,15 @@ public enum Topic: Hashable, Sendable {
     case erasure(SlotGroup)
     /// The revocations of tokens, from a store.
     case revocation(SlotGroup)
+    /// Slots that are served from now on, from their owner.
+    case served(SlotGroup)
 }
 
 extension Topic {
     /// The number of topics that belong to a group; each has an `index` below it.
-    public static let indexedCount = 11 * SlotGroup.count
+    public static let indexedCount = 12 * SlotGroup.count
 
-    private static let letters: [UInt8] = Array("CRMUSDETXVF".utf8)
+    private static let letters: [UInt8] = Array("CRMUSDETXVFO".utf8)
     private static let responseLetter = UInt8(ascii: "A")
 
     /// The index of a group's topic in tables, without hashing; nil for a response topic.
@@ -66,11 +68,15 @@ extension Topic {
         case .erasure(let group): (8, group)
         case .revocation(let group): (9, group)
         case .mediaCommand(let group): (10, group)
+        case .served(let group): (11, group)
         case .response: nil
         }
     }
 
-    private init?(letter: UInt8, group: SlotGroup) {
+    /// What the bytes of a group's topic begin with; nil for a response topic.
+    var letter: UInt8? { kindAndGroup.map { Self.letters[$0.kind] } }
+
+    init?(letter: UInt8, group: SlotGroup) {
         switch letter {
         case UInt8(ascii: "C"): self = .command(group)
         case UInt8(ascii: "R"): self = .receiptCommand(group)
@@ -83,6 +89,7 @@ extension Topic {
         case UInt8(ascii: "X"): self = .erasure(group)
         case UInt8(ascii: "V"): self = .revocation(group)
         case UInt8(ascii: "F"): self = .mediaCommand(group)
+        case UInt8(ascii: "O"): self = .served(group)
         default: return nil
         }
     }

@@ -126,7 +126,7 @@ import Wire
         "a process is heard only on the topics of the role that its key proves",
         arguments: [
             Topic.change(group), .privateChange(group), .digest(group), .status(group), .receiptDigest(group),
-            .command(group), .receiptCommand(group), .mediaCommand(group),
+            .command(group), .receiptCommand(group), .mediaCommand(group), .served(group),
         ])
     @Reactor func topicsOfOthers(topic: Topic) async throws {
         let directory = BusTests.Directory()

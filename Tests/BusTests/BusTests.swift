@@ -113,6 +113,40 @@ import Wire
         #expect(client.counters.requestsRepeated >= 2)
     }
 
+    @Test("what waits in a slot is published again when its owner begins to serve it, not when its wait is over")
+    @Reactor func served() async throws {
+        let directory = Directory()
+        let client = try Bus(bind: directory.socket("client-0")), server = try Bus(bind: directory.socket("server-0"))
+        defer { client.close(); server.close() }
+        try client.follow(directory.pattern("server"))
+        try server.follow(directory.pattern("client"))
+        let responder = Responder(server)
+        var isAnswered = false
+        _ = client.requests.start(
+            { number in
+                var entry = ByteBuffer()
+                RequestEntry.write(number, Self.slot, kind: StoreRequestKind.history.rawValue, to: &entry) { _ in }
+                return PendingRequest(
+                    topic: .command(Self.slot.group), slot: Self.slot, entry: Array(entry.bytes), sent: nil,
+                    completion: { _ in isAnswered = true })
+            }, firstWait: .seconds(3_600), deadline: .seconds(7_200), now: .now)
+        #expect(await Self.ask(client, "first") == "200 first")
+
+        func announce(_ served: ServedSlot) async {
+            server.append(to: .served(Self.slot.group)) { served.write(to: &$0) }
+            // Behind it on the same connection, and some ticks of the timers.
+            for _ in 0..<10 { #expect(await Self.ask(client, "next") == "200 next") }
+            await Reactor.sleep(for: TimerWheel.tick * 5)
+        }
+        await announce(ServedSlot(Slot(Self.slot.number + 1), requests: .command(Self.slot.group)))
+        await announce(ServedSlot(Self.slot, requests: .receiptCommand(Self.slot.group)))
+        #expect(!isAnswered, "another slot, and another service")
+        await announce(ServedSlot(Self.slot, requests: .command(Self.slot.group)))
+        #expect(await Self.eventually { isAnswered })
+        #expect(client.requestsInFlight == 0)
+        _ = responder
+    }
+
     @Test("a request without a response times out, and its late response does nothing")
     @Reactor func lateResponse() async throws {
         let directory = Directory()

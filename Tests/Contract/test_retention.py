@@ -152,3 +152,38 @@ def test_the_call_is_refused_as_any_other_is(system, anna, backend, group):
     with system.sibling("ingest", "/healthz", PARLEY_REQUEST_DEADLINE="300ms", **nobody) as port:
         alone = Person(system, backend.name, port=port, adm=True)
         assert problem(alone.http.put(path, json=body)) == (503, "unavailable")
+
+
+def test_receipts_go_with_their_messages_and_nobody_sees_a_difference(anna, ben, carla, group, trim, sql):
+    def read(message):
+        acknowledge(ben, group, readSeq=message["seq"])
+        eventually(lambda: conversation_of(ben, group)["readSeq"] == message["seq"])
+
+    def runs_of_ben():
+        where = f"WHERE conversation_id = '{group}' AND user_id = '{ben.name}'"
+        return [int(seq) for seq in sql(f"SELECT to_seq FROM receipt.receipt_runs {where} ORDER BY to_seq").split()]
+
+    def seen():
+        members = [person.get(f"/v1/conversations/{group}/members").json() for person in (anna, carla)]
+        receipts = anna.get(f"/v1/conversations/{group}/messages/{kept[0]['id']}/receipts").json()
+        pages = [history(person, group) for person in (anna, ben)]
+        return members, receipts, pages
+
+    old = [anna.send(group, f"old {number}") for number in range(8)]
+    for message in old[:3]:
+        read(message)
+    assert carla.http.delete(f"/v1/conversations/{group}/members/{carla.name}").status_code == 204
+    for message in old[3:]:
+        read(message)
+    kept = [anna.send(group, f"kept {number}") for number in range(3)]
+    for message in kept:
+        read(message)
+    before, runs = seen(), runs_of_ben()
+    assert runs == [message["seq"] for message in old + kept]
+    trim(anna, group, old[-1]["seq"])
+    # What is kept, the last before, and how far Ben was when Carla left.
+    left = [message["seq"] for message in (old[2], old[-1], *kept)]
+    eventually(lambda: runs_of_ben() == left)
+    members, receipts, pages = seen()
+    assert (members, receipts) == before[:2]
+    assert pages == [[message for message in page if message["seq"] > old[-1]["seq"]] for page in before[2]]

@@ -275,12 +275,16 @@ def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, new_perso
     """16 MB wait for it: more than the kernel and the server hold for one client, and than one user may send."""
     writers = [anna, *(new_person("writer") for _ in range(3))]
     group = anna.group(carla, *writers[1:])
+    closed = slow_websockets(system)
     with RawSocket(system.ws_port) as raw:
         hello(raw, carla)
         for writer in writers:
             messages = [{"conversationId": group, "id": new_id(), "text": "x" * 16000} for _ in range(250)]
             assert writer.post("/v1/messages:batch", {"messages": messages}).status_code == 200
-        time.sleep(1)
+        # Whoever reads before the server has given up keeps up.
+        deadline = time.monotonic() + PATIENCE
+        while slow_websockets(system) == closed and time.monotonic() < deadline:
+            time.sleep(0.1)
         received = []
         while frame := raw.frame():
             received.append(frame)
@@ -295,6 +299,12 @@ def test_a_client_that_never_reads_is_closed_and_delays_nobody(system, new_perso
     assert changes == list(range(2, 2 + len(changes))) and len(changes) < 1000
     with carla.socket(cursors={group: 1 + len(changes)}) as socket:
         socket.expect_change(1001, group)
+
+
+def slow_websockets(system) -> float:
+    lines = system.http(system.ws_port).get("/metrics").text.splitlines()
+    [line] = [line for line in lines if line.startswith("parley_http_slow_websockets_total")]
+    return float(line.split()[-1])
 
 
 def test_connections_that_come_and_go_leave_nothing_behind(system, carla):

@@ -24,7 +24,7 @@ enum ServiceStatements {
         get throws {
             var environment = environment
             let receipt = try ReceiptConfiguration(environment: &environment)
-            return [receipt.writer, receipt.queries, receipt.completions].flatMap(\.statements)
+            return [receipt.writer, receipt.queries, receipt.background].flatMap(\.statements)
                 + LastSeenStatements.ofShards + UntoldStatements.ofShards + ofOwner(Receipt.Schema.name)
         }
     }
@@ -36,7 +36,7 @@ enum ServiceStatements {
             let store = try StoreConfiguration(environment: &environment)
             let receipt = try ReceiptConfiguration(environment: &environment)
             return [store.writer, store.queries, store.search, store.indexer]
-                + [receipt.writer, receipt.queries, receipt.completions]
+                + [receipt.writer, receipt.queries, receipt.background]
         }
     }
 

@@ -47,7 +47,7 @@ import Testing
         var reaches: [String: Reach] = [:]
         for configuration in [
             store.writer, store.queries, store.search, store.indexer, receipt.writer, receipt.queries,
-            receipt.completions, readingOfShard,
+            receipt.background, readingOfShard,
         ] {
             for (name, reach) in try await self.reaches(of: configuration) { reaches[name] = reach }
         }

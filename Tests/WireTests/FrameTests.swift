@@ -25,7 +25,7 @@ import Wire
             [
                 .command(group), .receiptCommand(group), .change(group), .privateChange(group), .status(group),
                 .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group), .revocation(group),
-                .mediaCommand(group),
+                .mediaCommand(group), .served(group),
             ]
         } + [.response(Instance(0)), .response(Instance(.max))]
 

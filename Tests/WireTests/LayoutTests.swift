@@ -210,6 +210,8 @@ private let goldenBytes: [(any WireCodable & Hashable, String)] = [
     (ErasedUsersQuery(Slot(0xC5), after: 3), "c5" + "0000000000000003"),
     (ErasureEntry(Slot(0xC5), count: 3, latest: bob), "c5" + "0000000000000003" + "03626f62"),
     (ErasureEntry(Slot(0xC5), count: 3), "c5" + "0000000000000003" + "00"),
+    (ServedSlot(Slot(0xC5), requests: .command(Slot(0xC5).group)), "c5" + "43"),
+    (ServedSlot(Slot(0xC5), requests: .receiptCommand(Slot(0xC5).group)), "c5" + "52"),
     (RevokeTokens(bob, before: Timestamp(milliseconds: 60_000)), "03626f62" + "000000000000ea60"),
     (
         Revocation(number: 7, bob, before: Timestamp(milliseconds: 60_000)),

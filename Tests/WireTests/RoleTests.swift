@@ -136,7 +136,7 @@ import Wire
         let topics: [Topic] = [
             .command(group), .receiptCommand(group), .response(.random()), .change(group), .privateChange(group),
             .status(group), .digest(group), .receiptDigest(group), .ephemeral(group), .erasure(group),
-            .revocation(group), .mediaCommand(group),
+            .revocation(group), .mediaCommand(group), .served(group),
         ]
         for topic in topics {
             let publishers = Role.allCases.filter { topic.mayBePublished(by: $0) }

@@ -102,6 +102,16 @@ extension Database {
     }
 
     /// after $1 conversation, $2 user · $3 slots
+    func dueRunTrims(_ arguments: Arguments) -> [SimulatedRow] {
+        let slots = Set(arguments.array(2) as [Slot])
+        let conversations = tables.conversations.filter { slots.contains($0.key.slot) }
+        return conversations.sorted(by: { $0.key.uuid < $1.key.uuid }).flatMap { id, conversation in
+            // All messages stay.
+            conversation.horizons.keys.sorted().map { [SimulatedValue(id), SimulatedValue($0), null(Int64.self)] }
+        }
+    }
+
+    /// after $1 conversation, $2 user · $3 slots
     func untoldReads(_ arguments: Arguments) -> [SimulatedRow] {
         let slots = Set(arguments.array(2) as [Slot])
         var rows: [SimulatedRow] = []

@@ -94,6 +94,7 @@ extension Database {
         "status": { $0.status($1) },
         "status_positions": { $0.statusPositions($1) },
         "untold_reads": { $0.untoldReads($1) },
+        "due_run_trims": { $0.dueRunTrims($1) },
         "untold_of_one": { $0.untoldOfOne($1) },
         "seen": { _, _ in [] },
         "last_seen_of_peers": { _, _ in [] },

@@ -53,6 +53,7 @@ enum Exceptions {
         "announced_expiries": "its messages stay",
         "set_retention": "it has no administrators",
         "trim_history": "its messages stay; the generated histories of Tests/System remove some",
+        "trim_runs": "its messages stay; the generated histories of Tests/System remove some",
         "schedule_message": "its clients send at once; the generated histories of Tests/System have some that schedule",
         "cancel_scheduled": "its clients send at once",
         "send_scheduled": "its clients send at once",
