@@ -52,8 +52,9 @@ final class ReceiptRetention {
         guard connection.isUp, !owned.isEmpty else { return }
         do throws(DatabaseError) {
             let page = try await RunTrimStatements.page(owned, after: place, on: connection)
-            for due in page where due.keptFrom != nil { try await trim(due) }
+            // First: what fails is found again, and keeps nothing else from going.
             place = page.count < Self.horizonsPerLook ? RunTrimStatements.start : page[page.count - 1].key
+            for due in page where due.keptFrom != nil { try await trim(due) }
         } catch {
             log.warning("receipts are removed later", [LogField("reason", error.debugDescription)])
         }
