@@ -57,9 +57,11 @@ class Cluster:
         return f"host={self.nodes[node]} port=5432 dbname={database} user={user}"
 
     def create_database(self, name: str, distributed: bool = True):
-        """Another database on every node."""
+        """Another database on every node, without what a test that is repeated has left of it."""
         for node in range(len(self.nodes)):
-            self.sql(f"CREATE DATABASE {name}", node=node, database="postgres")
+            self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", node=node, database="postgres")
+            # Nobody is ever connected to this template, as CREATE DATABASE demands.
+            self.sql(f"CREATE DATABASE {name} TEMPLATE template0", node=node, database="postgres")
             if distributed:
                 self.sql("CREATE EXTENSION citus", node=node, database=name)
         if distributed:

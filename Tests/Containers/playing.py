@@ -45,7 +45,7 @@ def playing(project: Project, tmp_path: Path):
             return project.stored() >= before + 40
 
         for fault in faults:
-            eventually(partial(is_at_work, project.stored()), 60, "40 more messages")
+            eventually(partial(is_at_work, project.stored()), 240, "40 more messages")
             fault()
         finish(process)
 

@@ -77,7 +77,7 @@ class Project:
         files = [word for file in self.files for word in ("--file", str(file))]
         return [*self._compose, *files, "--project-name", self.name, *arguments]
 
-    def compose(self, *arguments, timeout: float = 300, may_fail: bool = False) -> str:
+    def compose(self, *arguments, timeout: float = 900, may_fail: bool = False) -> str:
         done = run(*self.composing(*arguments), env=self.environment, timeout=timeout)
         assert may_fail or done.returncode == 0, f"{' '.join(arguments)} failed:\n{done.stdout[-4000:]}"
         return done.stdout
@@ -86,7 +86,7 @@ class Project:
         """Builds all images. What is there is kept."""
         self.prepare()
         check(DEPLOY / "executables", EXECUTABLES)
-        self.compose(*PROFILES, "build", *SERVICES, "parley", timeout=900)
+        self.compose(*PROFILES, "build", *SERVICES, "parley")
 
     def prepare(self):
         """Builds the images that hold no executable of Parley. What is there is kept."""
