@@ -4,7 +4,8 @@
 /// slot, of all services, are on one node and move together. `placement.slots` is in a schema of its own, because a
 /// service may not look into the schemas of others. Its shards are cut so that each has as many slots as the others; the
 /// ranges of hash values that Citus would choose have from 9 to 21. Other tables are copied to every node, except those
-/// that only the migrator reads and writes, and `services`, of which each node has one of its own.
+/// that only the migrator reads and writes, and `services`, of which each node has one of its own. All that is distributed has
+/// one owner, because a shard moves beside traffic by one subscription for each (decision 0089).
 ///
 /// Each step may be interrupted and is done by the next run.
 struct Distribution {
@@ -23,6 +24,7 @@ struct Distribution {
         try database.execute(Self.cutPlacement(into: shards))
         try database.execute(Self.createHold)
         try database.execute(Self.createRun)
+        try database.execute(requireOneOwner)
         // A transaction for each, which locks its shards alone.
         for call in try calls(in: database) { try database.execute("SELECT \(call)") }
         try database.execute(removeLocalRows)
@@ -139,6 +141,28 @@ struct Distribution {
 
     // MARK: Tables
 
+    /// Of a table `c`: whether it is yet to be distributed.
+    private var isNew: String {
+        """
+        c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r'
+        AND c.relname NOT IN ('migrations', 'migrations_beside', 'services')
+        AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
+        """
+    }
+
+    private var requireOneOwner: String {
+        """
+        DO $$
+        DECLARE
+            owner regrole := (SELECT relowner FROM pg_class WHERE oid = 'placement.slots'::regclass);
+        BEGIN
+            IF EXISTS (SELECT FROM pg_class c WHERE c.relowner <> owner AND \(isNew)) THEN
+                RAISE 'the tables of a cluster have one owner, which is %: give it those of \(schema), and migrate as that role', owner;
+            END IF;
+        END $$
+        """
+    }
+
     /// The calls that distribute what is not yet distributed. What others refer to comes first: it was created first, but in a
     /// database that was restored.
     private func calls(in database: BlockingConnection) throws(DatabaseError) -> [String] {
@@ -157,9 +181,7 @@ struct Distribution {
             FROM pg_class c
             LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
             LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) AND a.attname IN ('slot', 'user_slot')
-            WHERE c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r'
-            AND c.relname NOT IN ('migrations', 'migrations_beside', 'services')
-            AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
+            WHERE \(isNew)
             ORDER BY (SELECT max(level) FROM referring WHERE id = c.oid), c.oid
             """
         ).map { $0[0] }

@@ -187,31 +187,41 @@ public final class ServedShards<Service: ShardService>: ShardOwnersDelegate {
 }
 
 extension Placement {
-    /// Where the slots are; nil unless the database is distributed. Throws if they cannot be served there: Citus must not
-    /// move a shard beside writes. It then copies it by logical replication, which has lost what was committed straight to
-    /// the shard meanwhile (decision 0063). Nodes that cannot do that move shards while writes wait.
+    /// Where the slots are; nil unless the database is distributed. Throws if they cannot be served there: Citus copies a shard
+    /// that moves beside traffic by one subscription for each owner of tables, and does not wait for all of them (decision
+    /// 0089). With several owners nodes must not be able to do that.
     public static func toServe(ofDatabaseAt url: String) throws -> Placement? {
         let database = try BlockingConnection(url: url, applicationName: "parley-check")
         guard let placement = try Placement(of: database) else { return nil }
+        guard try owners(ofTablesIn: database) > 1 else { return placement }
         for node in Set(placement.shards.map(\.node)) {
             // One that is away does not keep the others from being served.
             guard let database = try? BlockingConnection(url: url, node: node, applicationName: "parley-check") else {
                 continue
             }
             let level: String = try database.query("SELECT current_setting('wal_level')")[0][0]
-            guard level != "logical" else { throw MovesBesideWrites(node: node) }
+            guard level != "logical" else { throw SeveralOwners(node: node) }
         }
         return placement
     }
+
+    private static func owners(ofTablesIn database: BlockingConnection) throws -> Int {
+        let count: Int64 = try database.query(
+            """
+            SELECT count(DISTINCT relowner) FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid
+            WHERE partmethod = 'h'
+            """)[0][0]
+        return Int(count)
+    }
 }
 
-private struct MovesBesideWrites: Error, CustomStringConvertible {
+private struct SeveralOwners: Error, CustomStringConvertible {
     let node: NodeAddress
 
     var description: String {
         """
-        \(node.host) has wal_level = logical, by which Citus moves shards beside traffic and loses messages; \
-        set it to replica
+        the tables of the cluster have several owners, and \(node.host) has wal_level = logical, with which Citus loses messages \
+        when it moves their shards: give all tables one owner
         """
     }
 }

@@ -80,8 +80,8 @@ class Cluster:
             raise RuntimeError(done.stderr.strip())
         return [line.split("\t") for line in done.stdout.splitlines()]
 
-    def migrate(self, service: str, *options: str, database: str = "parley", owner: str | None = None) -> str:
-        """What `migrate` says. Raises that if it fails. Without an owner the tables are the service's own."""
+    def migrate(self, service: str, *options: str, database: str = "parley", owner: str = "postgres") -> str:
+        """What `migrate` says. Raises that if it fails. The tables of a cluster have one owner."""
         return self.run(service, "migrate", *options, database=database, user=owner, check=True)
 
     def run(

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -209,14 +210,50 @@ def user_in(slots, prefix: str = "user") -> str:
             return name
 
 
-def move(cluster: Cluster, slot: int):
+def move(cluster: Cluster, slot: int, mode: str = "force_logical"):
     """Moves the shard of a slot to the other worker, with all that belongs to it."""
     [[shard, here]] = cluster.sql(f"""
         SELECT shardid, nodename FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
         WHERE shardid = get_shard_id_for_distribution_column('placement.slots', {slot}::smallint)
     """)
     there = next(node for node in cluster.nodes[1:] if node != here)
-    cluster.sql(f"SELECT citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432, 'block_writes')")
+    nodes = f"'{here}', 5432, '{there}', 5432"
+    while True:
+        try:
+            cluster.sql(f"SELECT citus_move_shard_placement({shard}, {nodes}, '{mode}')")
+            return
+        except RuntimeError as error:  # It is just being removed there, from where it was moved the time before.
+            assert "leftover from the previous move" in str(error), error
+
+
+def while_sending(serving: Serving, conversation: str, disturb) -> tuple[list[str], float]:
+    """Sends from four at once while something happens. Returns the texts that were acknowledged, and how long one
+    had to wait at most, in seconds."""
+    ended = threading.Event()
+    sent: list[str] = []
+    waits: list[float] = []
+
+    def work(number: int):
+        if number == 0:
+            try:
+                time.sleep(0.3)
+                disturb()
+                time.sleep(0.3)
+            finally:
+                ended.set()
+            return
+        count = 0
+        while not ended.is_set():
+            text = f"{number} says {count}"
+            begun = time.monotonic()
+            serving.send_until_taken("alice", conversation, text)
+            waits.append(time.monotonic() - begun)
+            sent.append(text)
+            count += 1
+
+    at_once(5, work)
+    assert len(sent) > 20
+    return sent, max(waits)
 
 
 def slot_of(user: str) -> int:

@@ -24,7 +24,7 @@ class Together:
         self.cluster, self.system = cluster, cluster.system
         cluster.create_database("together", distributed=False)
         for service in ("store", "receipt"):
-            cluster.migrate(service, database="together")
+            cluster.migrate(service, database="together", owner=service)
         for file in ("receipt-reads", "store-reads"):
             path = REPOSITORY / f"deploy/database/{file}.sql"
             command = ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", f"--file={path}", cluster.url(database="together")]

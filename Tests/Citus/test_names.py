@@ -40,24 +40,11 @@ def test_every_statement_is_a_plain_one_of_its_worker_by_the_names_of_a_shard(cl
         assert "Citus" not in answer and all(re.search(r"_\d+$|^pg_", table) for table in used), f"{name}: {used}"
 
 
-@pytest.fixture(scope="module")
-def deployed(cluster) -> str:
-    """A database whose services own no tables."""
-    database = "deployed_names"
-    cluster.create_database(database)
-    for service in SCHEMAS:
-        cluster.migrate(service, "--citus", "2", database=database, owner="postgres")
-    for service in SCHEMAS:
-        cluster.grant(service, database)
-    return database
-
-
 @pytest.mark.parametrize("service", SCHEMAS)
-def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, deployed, service):
+def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, service):
     """PostgreSQL looks when a plan begins."""
-    database = deployed
-    slot = next(slot for slot, node in cluster.sql(PLACES, database=database) if node == cluster.nodes[1])
-    texts = statements(service, "--slot", slot, environment=cluster.environment(service, database))
+    slot = next(slot for slot, node in cluster.sql(PLACES) if node == cluster.nodes[1])
+    texts = statements(service, "--slot", slot, environment=cluster.environment(service))
     script = ["SET client_min_messages = error;", "SET plan_cache_mode = force_generic_plan;"]
     for name, (parameters, sql) in texts.items():
         types = ", ".join(kind for _, kind in parameters)
@@ -67,7 +54,7 @@ def test_every_statement_of_a_shard_has_the_rights_of_its_service(cluster, deplo
             f"EXPLAIN (COSTS off) EXECUTE {name} {f'({values})' if values else ''};",
         ]
     done = subprocess.run(
-        ["psql", "-XAtq", cluster.url(service, 1, database)], input="\n".join(script), text=True, timeout=240,
+        ["psql", "-XAtq", cluster.url(service, 1)], input="\n".join(script), text=True, timeout=240,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert re.findall("ERROR.*", done.stdout) == []

@@ -131,6 +131,7 @@ def test_each_worker_has_a_table_of_its_own_of_who_owns_slots_there(cluster):
     cluster.sql("DROP FUNCTION placement.hold(bigint, boolean)")
     cluster.sql("DROP TABLE store.services", node=2)
     cluster.migrate("store")
+    cluster.grant("store")
     for node in (0, 1, 2):
         assert cluster.sql("SELECT to_regprocedure('placement.hold(bigint, boolean)') IS NULL", node=node) == [["f"]]
     assert cluster.sql("SELECT count(*) FROM store.services", user="store", node=2) == [["0"]]
@@ -165,7 +166,7 @@ def test_the_audit_log_is_only_added_to_by_the_names_of_shards_too(cluster):
     database = "deployed"
     cluster.create_database(database)
     for service in SCHEMAS:
-        cluster.migrate(service, "--citus", "2", database=database, owner="postgres")
+        cluster.migrate(service, "--citus", "2", database=database)
     for service in SCHEMAS:
         cluster.grant(service, database)
     log, placement = (
@@ -205,7 +206,7 @@ def test_a_service_reads_the_columns_that_are_published_to_it_and_no_others(clus
     database = f"read_by_{service}"
     cluster.create_database(database)
     for each in SCHEMAS:
-        cluster.migrate(each, "--citus", "2", database=database, owner="postgres")
+        cluster.migrate(each, "--citus", "2", database=database)
     for each in SCHEMAS:
         cluster.grant(each, database)
     published = {tuple(row) for row in cluster.sql(READABLE.format(other=other), database=database)}
@@ -249,8 +250,30 @@ def test_what_a_database_holds_is_distributed_with_it_and_leaves_the_coordinator
     assert cluster.sql("SELECT pg_relation_size('store.messages'), count(*) FROM store.slots", database="filled") == [
         ["0", "256"]
     ]
-    cluster.migrate("receipt", "--citus", database="filled")  # Another role, beside what the first has placed.
+    cluster.migrate("receipt", "--citus", database="filled")  # Beside what the first has placed.
     assert len(cluster.sql(PLACES, database="filled")) == 1
+
+
+def test_all_tables_have_one_owner(cluster):
+    """Otherwise a shard that moves beside traffic loses messages: decision 0089."""
+    owners = "SELECT DISTINCT relowner::regrole FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid"
+    assert cluster.sql(owners) == [["postgres"]]
+    cluster.create_database("owned")
+    cluster.migrate("store", "--citus", "2", database="owned")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the tables of a cluster have one owner, which is postgres"):
+            cluster.migrate("media", "--citus", database="owned", owner="media")
+    cluster.sql("REASSIGN OWNED BY media TO postgres", database="owned")
+    cluster.migrate("media", "--citus", database="owned")
+    # What a cluster of before has. Its shards are given to the one owner, too.
+    cluster.sql("ALTER TABLE media.objects OWNER TO media", database="owned")
+    assert cluster.sql(owners, database="owned") != [["postgres"]]
+    cluster.sql("REASSIGN OWNED BY media TO postgres", database="owned")
+    assert cluster.sql(owners, database="owned") == [["postgres"]]
+    of_shards = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname IN ('store', 'media')"
+    for node in (1, 2):
+        shown = f"SET citus.override_table_visibility = off; {of_shards}"
+        assert cluster.sql(shown, node=node, database="owned") == [["postgres"]]
 
 
 @pytest.mark.parametrize("service, number", [("store", 17), ("receipt", 2)])
@@ -281,7 +304,7 @@ def test_an_index_that_some_shards_got_is_built_again(cluster):
     cluster.sql(in_the_way, node=node, database="interrupted")
     with pytest.raises(RuntimeError, match="CONCURRENTLY-enabled index command failed"):
         index = "CREATE INDEX CONCURRENTLY messages_mentioning ON store.messages (conversation_id, seq, slot)"
-        cluster.sql(index, user="store", database="interrupted")
+        cluster.sql(index, database="interrupted")
     cluster.migrate("store", database="interrupted")
     assert {each for each in shapes(cluster, 0) if each[0] == "store.messages"} <= shapes(cluster, 0, "interrupted")
     assert differing_shards(cluster, "interrupted") == []
@@ -299,14 +322,13 @@ def apply_migrations(cluster: Cluster, service: str, number: int, database: str)
         CREATE TABLE {service}.migrations_beside (
             LIKE {service}.migrations INCLUDING ALL, compatible_from integer NOT NULL);
         """,
-        user=service,
         database=database,
     )
     for file in files:
         text = file.read_text()
-        cluster.sql(text, user=service, database=database)
+        cluster.sql(f"SET search_path TO {service}; {text}", database=database)
         row = f"{int(file.name[:4])}, '', '\\x{sha256(text.encode()).hexdigest()}'"
-        cluster.sql(f"INSERT INTO {service}.migrations VALUES ({row})", user=service, database=database)
+        cluster.sql(f"INSERT INTO {service}.migrations VALUES ({row})", database=database)
     cluster.sql(
         f"""
         SELECT create_distributed_table(indrelid, attname, colocate_with => 'placement.slots')
@@ -314,6 +336,5 @@ def apply_migrations(cluster: Cluster, service: str, number: int, database: str)
         JOIN pg_class c ON c.oid = indrelid
         WHERE indisprimary AND attname IN ('slot', 'user_slot') AND relnamespace = '{service}'::regnamespace
         """,
-        user=service,
         database=database,
     )

@@ -172,11 +172,11 @@ def test_a_worker_is_drained_and_filled_again_while_people_write(serving, people
         return len([line for line in lines if line.split("\t")[1] == worker])
 
     def drain_and_fill():
-        serving.cluster.sql(f"SELECT citus_drain_node('{worker}', 5432, 'block_writes')")
+        serving.cluster.sql(f"SELECT citus_drain_node('{worker}', 5432)")
         assert shards() == 0
         serving.wait(lambda: serving.slots() == 256)
         serving.cluster.sql(f"SELECT citus_set_node_property('{worker}', 5432, 'shouldhaveshards', true)")
-        serving.cluster.sql("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
+        serving.cluster.sql("SELECT rebalance_table_shards()")
         serving.wait(lambda: serving.slots() == 256)
 
     while_creating(serving, people, drain_and_fill)

@@ -14,6 +14,12 @@ PLACES = """
     JOIN pg_dist_node USING (groupid)
 """
 
+COME_BACK = """
+    SELECT citus_set_node_property('worker-1.database', 5432, 'shouldhaveshards', true);
+    SELECT rebalance_table_shards();
+"""
+OWNERS = "SELECT DISTINCT relowner::regrole FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid"
+
 
 @pytest.fixture
 def load(cluster: Project, tmp_path: Path):
@@ -26,8 +32,13 @@ def rows(cluster: Project, sql: str) -> list[list[str]]:
     return [line.split("|") for line in done.stdout.splitlines()]
 
 
-def test_nothing_is_lost_when_a_worker_is_restarted(cluster: Project, load):
-    load(lambda: check("docker", "restart", *cluster.containers("worker-1")))
+def test_nothing_is_lost_when_a_worker_is_restarted_and_when_it_goes_and_comes(cluster: Project, load):
+    load(
+        lambda: check("docker", "restart", *cluster.containers("worker-1")),
+        lambda: rows(cluster, "SELECT citus_drain_node('worker-1.database', 5432)"),
+        lambda: rows(cluster, COME_BACK),
+    )
+    assert rows(cluster, OWNERS) == [["store_owner"]]
     places = dict(rows(cluster, PLACES))
     assert Counter(places.values()) == {"worker-1.database": 128, "worker-2.database": 128}
     stays = rows(cluster, "SELECT DISTINCT slot, user_slot FROM store.inbox")

@@ -23,7 +23,8 @@ rm -rf "$1"
 
 CITUS = (
     "shared_preload_libraries = 'citus'", "max_connections = 500", "max_prepared_transactions = 500",
-    "max_locks_per_transaction = 128", "wal_level = replica", "citus.recover_2pc_interval = 5s",
+    "max_locks_per_transaction = 128", "max_worker_processes = 32", "wal_level = logical",
+    "citus.recover_2pc_interval = 5s",
 )  # fmt: skip
 """As deploy/dev has it. The last setting of a name holds."""
 

@@ -29,3 +29,13 @@ WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec
 -- On Citus a store borrows rows of other nodes, in temporary tables.
 SELECT 'GRANT TEMPORARY ON DATABASE parley TO store'
 WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec
+
+-- And all tables have one owner there, because Citus moves a shard beside traffic by one subscription for each
+-- (docs/decisions/0089-one-owner-of-a-clusters-tables.md): who connects as one of the other two acts as that one. The
+-- last is for a cluster of before.
+SELECT statement FROM unnest(ARRAY[
+    'GRANT store_owner TO receipt_owner, media_owner',
+    'ALTER ROLE receipt_owner SET role = store_owner',
+    'ALTER ROLE media_owner SET role = store_owner',
+    'REASSIGN OWNED BY receipt_owner, media_owner TO store_owner']) AS statement
+WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \gexec

@@ -136,7 +136,7 @@ start_server() {
 server_options() {
     printf -- '-k %s' "$database_socket"
     ((citus == 0)) || printf -- ' -c %s' shared_preload_libraries=citus "citus.local_hostname=$database_socket" \
-        max_connections=500 max_prepared_transactions=500 wal_level=replica citus.recover_2pc_interval=5s
+        max_connections=500 max_prepared_transactions=500 max_worker_processes=32 wal_level=logical citus.recover_2pc_interval=5s
 }
 
 stop_cluster() { in_cluster pg_ctl stop --silent --mode=fast --timeout=60 >>"$database_log" 2>&1; }

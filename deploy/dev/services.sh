@@ -71,19 +71,27 @@ migrate_database() {
     local service layout=(${partitions:+--partitions "$partitions"})
     ((citus == 0)) || layout=(--citus)
     for service in "${services_with_database[@]}"; do # receipt's tables refer to store's
-        PARLEY_DATABASE_URL=$(database_url "$service") "$executables/$service" migrate "${layout[@]}" \
+        PARLEY_DATABASE_URL=$(database_url "$(owner_of_tables "$service")") "$executables/$service" migrate "${layout[@]}" \
             >>"$logs/migrate.log" 2>&1 9>&- ||
             die "'$service migrate' failed. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
     done
-    [[ -n $external_database ]] || grant_reads
+    [[ -n $external_database ]] || grant_access
     say migrations applied
 }
 
-# As in a deployed system, so that the same grants apply.
-grant_reads() {
-    cat "$repository"/deploy/database/{receipt,store}-reads.sql |
+# The tables of a cluster have one owner: docs/decisions/0089-one-owner-of-a-clusters-tables.md.
+owner_of_tables() { # SERVICE
+    if ((citus == 0)); then echo "$1"; else echo postgres; fi
+}
+
+# As in a deployed system. Where a service owns its tables, it needs to be allowed what it reads of another.
+grant_access() {
+    local files=({receipt,store}-reads.sql)
+    ((citus == 0)) || files=("${services_with_database[@]/%/_owner.sql}" "${files[@]}")
+    # What these include is among them: the user of the database may not be able to read this directory.
+    (cd "$repository/deploy/database" && sed '/^\\ir /d' "${files[@]}") |
         in_cluster psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --file=- parley >>"$logs/migrate.log" 2>&1 9>&- ||
-        die "store and receipt could not be allowed to read. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
+        die "the services could not be granted access. $logs/migrate.log ends:" "$(tail -n 8 "$logs/migrate.log")"
 }
 
 # MARK: Starting

@@ -235,7 +235,7 @@ class Cluster(Database):
         shards = (await self.sql(PLACES)).split()
         shard, here = choice.choice(shards).split("|")
         there = choice.choice([str(server.directory) for server in self.nodes[1:] if str(server.directory) != here])
-        move = f"citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432, 'block_writes')"
+        move = f"citus_move_shard_placement({shard}, '{here}', 5432, '{there}', 5432)"
         await self.sql(f"SELECT {move}")
 
 
