@@ -80,16 +80,24 @@ class Cluster:
             raise RuntimeError(done.stderr.strip())
         return [line.split("\t") for line in done.stdout.splitlines()]
 
-    def migrate(self, service: str, *options: str, database: str = "parley", owner: str = "postgres") -> str:
+    def migrate(
+        self, service: str, *options: str, database: str = "parley", owner: str = "postgres", node: int = 0
+    ) -> str:
         """What `migrate` says. Raises that if it fails. The tables of a cluster have one owner."""
-        return self.run(service, "migrate", *options, database=database, user=owner, check=True)
+        return self.run(service, "migrate", *options, database=database, user=owner, node=node, check=True)
 
     def run(
-        self, service: str, *arguments: str, database: str = "parley", user: str | None = None, check: bool = False
+        self,
+        service: str,
+        *arguments: str,
+        database: str = "parley",
+        user: str | None = None,
+        node: int = 0,
+        check: bool = False,
     ) -> str:
         done = subprocess.run(
             [EXECUTABLES / service, *arguments],
-            env=self.environment(service, database, user),
+            env=self.environment(service, database, user, node),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -149,9 +157,11 @@ class Cluster:
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
 
-    def environment(self, service: str, database: str = "parley", user: str | None = None) -> dict[str, str]:
-        """Of a service that is connected to the coordinator."""
-        return self.system.environment | {"PARLEY_DATABASE_URL": self.url(user or service, database=database)}
+    def environment(
+        self, service: str, database: str = "parley", user: str | None = None, node: int = 0
+    ) -> dict[str, str]:
+        """Of a service that is connected to the coordinator, or another node."""
+        return self.system.environment | {"PARLEY_DATABASE_URL": self.url(user or service, node, database)}
 
     def _socket(self, number: int) -> str:
         """The fifth line of the postmaster's file."""
@@ -161,8 +171,6 @@ class Cluster:
         return self.system.state / (f"postgres-{node}" if node else "postgres")
 
 
-PRINTING = ("store", "media")
-"""The services whose statements are listed in `statements.txt`."""
 # Those that all services note their work by have other names than their files.
 FILES = {
     name.format(notes): file

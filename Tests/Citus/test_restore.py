@@ -38,11 +38,11 @@ def test_all_nodes_go_back_to_one_point(cluster):
     cluster.sql(f"SELECT citus_create_restore_point('{POINT}')")
     lost = create(serving, people)
     serving.send_until_taken(people[0], kept[-1], "behind it")
-    assert "stop all services" in cluster.run("store", "restored")
+    assert "stop all services" in cluster.run("store", "restored", user="postgres")
     serving.stop()
 
     backups.restore()
-    assert "the history is now" in cluster.run("store", "restored", check=True)
+    assert "the history is now" in cluster.run("store", "restored", user="postgres", check=True)
     serving = Serving(cluster)
     try:
         is_whole(serving, people)

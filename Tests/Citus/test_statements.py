@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from cluster import PRINTING, Cluster, statements
+from cluster import SCHEMAS, Cluster, statements
 
 LIST = Path(__file__).with_name("statements.txt")
 HEAD = """\
@@ -32,7 +32,7 @@ def listed(cluster: Cluster) -> str:
     slots = {node: slot for slot, node in cluster.sql(NODES)}
     first, second = (slots[node] for node in cluster.nodes[1:])
     lines = []
-    for service in PRINTING:
+    for service in SCHEMAS:
         texts = statements(service)
         apart, together = plans(cluster, texts, first, second), plans(cluster, texts, first, first)
         for name in texts:

@@ -19,6 +19,3 @@ ALTER DEFAULT PRIVILEGES FOR ROLE store REVOKE USAGE ON SCHEMAS FROM receipt;
 ALTER DEFAULT PRIVILEGES FOR ROLE store REVOKE SELECT ON TABLES FROM receipt;
 ALTER DEFAULT PRIVILEGES FOR ROLE receipt REVOKE USAGE ON SCHEMAS FROM store;
 ALTER DEFAULT PRIVILEGES FOR ROLE receipt REVOKE SELECT ON TABLES FROM store;
-
--- A cluster of before: see roles.sql beside those files.
-SELECT 'REASSIGN OWNED BY store, receipt, media TO postgres' WHERE to_regclass('placement.slots') IS NOT NULL \gexec
