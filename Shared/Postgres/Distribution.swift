@@ -23,6 +23,7 @@ struct Distribution {
         try database.execute(Self.createPlacement)
         try database.execute(Self.cutPlacement(into: shards))
         try database.execute(Self.createHold)
+        try database.execute(Self.createHoldOfSeveral)
         try database.execute(Self.createRun)
         try database.execute(requireOneOwner)
         // A transaction for each, which locks its shards alone.
@@ -114,6 +115,23 @@ struct Distribution {
                 IF is_proved IS NOT TRUE THEN
                     RAISE 'the slots have another owner' USING ERRCODE = 'PY002';
                 END IF;
+            END $hold$;
+        END $$
+        """
+
+    /// The same of several shards, whichever nodes have them, for who will write to them through Citus. Citus locks a shard, and has a move
+    /// of it wait, with the first statement that needs it. A transaction that has locked rows by then would wait for the move,
+    /// which waits for another one that waits for these rows.
+    private static let createHoldOfSeveral = """
+        DO $$
+        BEGIN
+            \(lock)
+            IF to_regprocedure('placement.hold(bigint[])') IS NOT NULL
+                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
+            CREATE FUNCTION placement.hold(shards bigint[]) RETURNS void
+            LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $hold$
+            BEGIN
+                PERFORM lock_shard_metadata(5, shards);
             END $hold$;
         END $$
         """

@@ -29,15 +29,17 @@ struct SQLFile: Sendable {
 
     init(_ name: String, _ bytes: [UInt8]) throws(SQLFileError) {
         self.name = name
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        let header = lines.prefix { $0.hasPrefix("--") }
+        // Bytes, not characters: a process reads hundreds of files before it starts.
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let header = lines.prefix { $0.starts(with: "--".utf8) }
         var parameters: [Field] = [], columns: [Field] = []
         for line in header {
-            let words = line.dropFirst(2).split(whereSeparator: \.isWhitespace).map(String.init)
+            let words = line.dropFirst(2).split(whereSeparator: SQLScanner.isWhitespace)
+                .map { String(decoding: $0, as: UTF8.self) }
             guard let first = words.first else { continue }
             if first == ">" {
                 guard words.count > 2 || words.count == 2 && words[1].hasPrefix("{") else {
-                    throw SQLFileError(name, "a column has a name and a type: \(line)")
+                    throw SQLFileError(name, "a column has a name and a type: \(String(decoding: line, as: UTF8.self))")
                 }
                 columns.append(Field(name: words[1], type: words.count > 2 ? words[2] : ""))
             } else if first.hasPrefix(":") {
@@ -49,7 +51,7 @@ struct SQLFile: Sendable {
         for fields in [parameters, columns] where Set(fields.map(\.name)).count != fields.count {
             throw SQLFileError(name, "the header declares a name twice")
         }
-        body = lines[header.endIndex...].joined(separator: "\n")
+        body = Self.joined(lines[header.endIndex...])
     }
 
     /// The columns, including those of fragments.
@@ -138,8 +140,9 @@ struct SQLFile: Sendable {
     private func expand(
         reference: String, _ scope: inout Scope, _ names: SQLNames
     ) throws(SQLFileError) -> String {
-        let called = reference.prefix { $0 != "(" }.trimmed
-        let arguments = try arguments(reference.dropFirst(reference.prefix { $0 != "(" }.count), &scope, names)
+        let end = reference.utf8.firstIndex(of: UInt8(ascii: "(")) ?? reference.endIndex
+        let called = reference[..<end].trimmed
+        let arguments = try arguments(reference[end...], &scope, names)
         switch names.meanings[called] {
         case .value(let value) where arguments.isEmpty: return value
         case .fragment(let fragment): return try fragment.included(arguments, by: name, &scope, names)
@@ -203,8 +206,11 @@ struct SQLFile: Sendable {
 
     /// Removes the empty lines that comments leave.
     private static func withoutEmptyLines(_ bytes: [UInt8]) -> String {
-        String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
-            .joined(separator: "\n")
+        joined(bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(SQLScanner.isWhitespace) })
+    }
+
+    private static func joined(_ lines: some Sequence<ArraySlice<UInt8>>) -> String {
+        String(decoding: Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n")))), as: UTF8.self)
     }
 }
 

@@ -52,6 +52,9 @@ struct SQLScanner {
         }
     }
 
+    /// Of the characters of ASCII; SQL needs no others.
+    static func isWhitespace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || 0x09...0x0D ~= byte }
+
     static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
     private mutating func advance(_ count: Int) { position = min(position + count, bytes.count) }
@@ -120,7 +123,8 @@ struct SQLScanner {
 extension StringProtocol {
     /// The text without white space around it.
     var trimmed: String {
-        let start = drop(while: \.isWhitespace)
-        return String(start[..<(start.lastIndex { !$0.isWhitespace }.map(start.index(after:)) ?? start.startIndex)])
+        let text = Array(utf8.drop(while: SQLScanner.isWhitespace))
+        let end = text.lastIndex { !SQLScanner.isWhitespace($0) }.map { $0 + 1 } ?? 0
+        return String(decoding: text[..<end], as: UTF8.self)
     }
 }

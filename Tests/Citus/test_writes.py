@@ -1,8 +1,10 @@
 """Writes on a cluster whose rows are in several shards: of conversations, of their members, and of keys."""
 
+import subprocess
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from serving import Serving, at_once, slot_of
@@ -43,11 +45,7 @@ def test_a_group_is_in_the_lists_and_on_the_streams_of_members_in_other_shards(s
 
 def test_a_group_whose_members_are_on_the_other_worker_is_committed_in_two_phases(serving):
     """Citus keeps a record of it until it has looked whether all came to an end, every five seconds."""
-    lines = [line.split("\t") for line in serving.cluster.run("store", "placement", check=True).splitlines()]
-    slots = {
-        node: [int(slot) for line in lines if line[1] == node for slot in line[3].split(",")] for _, node, *_ in lines
-    }
-    near, far = (slots[serving.cluster.nodes[number]] for number in (1, 2))
+    near, far = slots_of_workers(serving)
     members = [user for user in people_in_all_shards(serving, 16) if slot_of(user) in far]
 
     def recorded() -> bool:
@@ -55,6 +53,42 @@ def test_a_group_whose_members_are_on_the_other_worker_is_committed_in_two_phase
         return serving.cluster.sql("SELECT count(*) FROM pg_dist_transaction", node=1) != [["0"]]
 
     serving.wait(recorded, within=20)
+
+
+def slots_of_workers(serving) -> list[list[int]]:
+    lines = [line.split("\t") for line in serving.cluster.run("store", "placement", check=True).splitlines()]
+    return [
+        [int(slot) for line in lines if line[1] == node for slot in line[3].split(",")]
+        for node in serving.cluster.nodes[1:]
+    ]
+
+
+WAITING = """
+    SELECT count(*) FILTER (WHERE l.mode = 'RowExclusiveLock' AND NOT l.relation::regclass::text ^@ 'store.unindexed')
+    FROM pg_locks w JOIN pg_locks l USING (pid)
+    WHERE w.locktype = 'advisory' AND w.mode = 'ShareLock' AND NOT w.granted GROUP BY w.pid
+"""
+"""Of each who waits for a shard: to how many tables it has begun to write. The notes of its own shard are not counted:
+nobody elsewhere waits for them."""
+
+
+def test_who_borrows_holds_the_shards_before_any_row(serving, people):
+    """Otherwise it could wait for a move, which waits for somebody else, who waits for these rows: decision 0089."""
+    cluster, (near, far) = serving.cluster, slots_of_workers(serving)
+    lender = next(slot_of(user) for user in people if slot_of(user) in far)
+    # What a move does on one node after the other.
+    lock = f"lock_shard_metadata(7, ARRAY[get_shard_id_for_distribution_column('placement.slots', {lender}::smallint)])"
+    move = ["psql", "-XAtq", "-c", f"BEGIN; SELECT {lock}; SELECT pg_sleep(120)", cluster.url(node=1)]
+    holder = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    with subprocess.Popen(move, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), ThreadPoolExecutor() as pool:
+        try:
+            serving.wait(lambda: cluster.sql(f"SELECT pid {holder}", node=1))
+            created = pool.submit(create, serving, people, slot=near[0], within=60)
+            serving.wait(lambda: cluster.sql(WAITING, node=1))
+            assert cluster.sql(WAITING, node=1) == [["0"]]
+        finally:
+            cluster.sql(f"SELECT pg_terminate_backend(pid) {holder}", node=1)
+        assert created.result() in {group for _, group in lists(serving, people)}
 
 
 def test_what_users_keep_for_themselves_is_of_their_slot(serving, people):

@@ -14,10 +14,6 @@ PLACES = """
     JOIN pg_dist_node USING (groupid)
 """
 
-COME_BACK = """
-    SELECT citus_set_node_property('worker-1.database', 5432, 'shouldhaveshards', true);
-    SELECT rebalance_table_shards();
-"""
 OWNERS = "SELECT DISTINCT relowner::regrole FROM pg_dist_partition JOIN pg_class c ON c.oid = logicalrelid"
 
 
@@ -33,10 +29,14 @@ def rows(cluster: Project, sql: str) -> list[list[str]]:
 
 
 def test_nothing_is_lost_when_a_worker_is_restarted_and_when_it_goes_and_comes(cluster: Project, load):
+    def come():
+        rows(cluster, "SELECT citus_set_node_property('worker-1.database', 5432, 'shouldhaveshards', true)")
+        rows(cluster, "SELECT rebalance_table_shards()")
+
     load(
         lambda: check("docker", "restart", *cluster.containers("worker-1")),
         lambda: rows(cluster, "SELECT citus_drain_node('worker-1.database', 5432)"),
-        lambda: rows(cluster, COME_BACK),
+        come,
     )
     assert rows(cluster, OWNERS) == [["store_owner"]]
     places = dict(rows(cluster, PLACES))
@@ -74,10 +74,13 @@ def test_only_nodes_are_let_in_as_superuser(cluster: Project, host: str):
 
 
 def test_what_is_there_joins_again(cluster: Project):
-    """Whatever is started anew, by an update for one, makes nothing twice."""
+    """What is started anew, by an update for one, makes nothing twice. Tables of a cluster of before get the owner."""
     before = rows(cluster, "SELECT nodeid, nodename FROM pg_dist_node ORDER BY nodeid")
+    rows(cluster, "ALTER TABLE receipt.horizons OWNER TO receipt_owner")
+    assert len(rows(cluster, OWNERS)) == 2
     cluster.compose("up", "--no-deps", "--force-recreate", "--no-build", "join", "migrate-store", "grant")
     assert rows(cluster, "SELECT nodeid, nodename FROM pg_dist_node ORDER BY nodeid") == before
+    assert rows(cluster, OWNERS) == [["store_owner"]]
     for service in ("join", "migrate-store", "grant"):
         [container] = cluster.containers(service, all=True)
         assert cluster.inspect(container)["State"]["ExitCode"] == 0

@@ -136,7 +136,7 @@ private struct SessionOfBorrower {
                 """,
                 """
                 CREATE TEMPORARY TABLE lenders (
-                    slots smallint[], preparation text[], reading text, giving text[], trimming text[])
+                    slots smallint[], shard bigint, preparation text[], reading text, giving text[], trimming text[])
                 """,
             ]
             + shards.map(insertLender)
@@ -150,7 +150,7 @@ private struct SessionOfBorrower {
         let preparation = BorrowedTables.preparation.map(shard.names.applied).map(Self.quoted)
         let giving = tables.giving(shard.names).map(Self.quoted)
         return """
-            INSERT INTO pg_temp.lenders VALUES ('{\(slots)}', ARRAY[\(preparation.joined(separator: ", "))],
+            INSERT INTO pg_temp.lenders VALUES ('{\(slots)}', \(shard.number), ARRAY[\(preparation.joined(separator: ", "))],
             \(Self.quoted(shard.names.applied(to: BorrowedTables.reading))), ARRAY[\(giving.joined(separator: ", "))],
             ARRAY[\(Self.quoted(shard.names.applied(to: BorrowedTables.trimming)))])
             """
@@ -164,7 +164,7 @@ private struct SessionOfBorrower {
     }
 
     /// Locks keys and users as `lock_keys` and `lock_users` do, at the nodes of their slots: advisory locks are of one node. One shard
-    /// after the other, each in the order that batches of that shard have.
+    /// after the other, each in the order that batches of that shard have. Before any row, the shards themselves.
     private static let lock = """
         CREATE FUNCTION pg_temp.lock_users(
             home smallint, key_slots smallint[], key_users text[], keys uuid[], user_slots smallint[], alone boolean[])
@@ -172,6 +172,8 @@ private struct SessionOfBorrower {
         DECLARE
             node record;
         BEGIN
+            PERFORM placement.hold((
+                SELECT array_agg(l.shard ORDER BY l.shard) FROM pg_temp.lenders l WHERE l.slots && (key_slots || user_slots)));
             \(touch("home"));
             FOR node IN
                 SELECT l.slots[1] AS slot, array_agg(k.lock ORDER BY k.kind, k.place) AS locks FROM (
