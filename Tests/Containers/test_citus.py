@@ -28,6 +28,7 @@ def rows(cluster: Project, sql: str) -> list[list[str]]:
     return [line.split("|") for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(900)  # Shards are moved twice, beside whatever else this machine does.
 def test_nothing_is_lost_when_a_worker_is_restarted_and_when_it_goes_and_comes(cluster: Project, load):
     def come():
         rows(cluster, "SELECT citus_set_node_property('worker-1.database', 5432, 'shouldhaveshards', true)")
