@@ -91,19 +91,28 @@ struct Distribution {
         """
     }
 
+    /// Makes a function of every node. Who may not has another role than who made the schema, and comes later.
+    private static func create(function signature: String, as definition: String) -> String {
+        """
+        DO $$
+        BEGIN
+            \(lock)
+            IF to_regprocedure('placement.\(signature)') IS NULL AND has_schema_privilege('placement', 'CREATE') THEN
+                CREATE FUNCTION placement.\(definition);
+            END IF;
+        END $$
+        """
+    }
+
     /// What every transaction calls that writes to a shard by its name: Citus does not see that it does. It keeps the shard
     /// from being moved until the transaction ends, and fails where that has happened. What is written to a shard that has
     /// moved away is lost. `is_proved`: whether the caller has found the epoch, under which it owns the slots, in their row.
     ///
-    /// The lock is only for the owner of the table. Every node gets the function.
-    private static let createHold = """
-        DO $$
-        BEGIN
-            \(lock)
-            -- Who may not make it has another role than who made the schema, and comes later.
-            IF to_regprocedure('placement.hold(bigint, boolean)') IS NOT NULL
-                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
-            CREATE FUNCTION placement.hold(shard bigint, is_proved boolean) RETURNS void
+    /// The lock is only for the owner of the table.
+    private static let createHold = create(
+        function: "hold(bigint, boolean)",
+        as: """
+            hold(shard bigint, is_proved boolean) RETURNS void
             LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $hold$
             BEGIN
                 PERFORM lock_shard_metadata(5, ARRAY[shard]);  -- 5: shared
@@ -115,36 +124,28 @@ struct Distribution {
                 IF is_proved IS NOT TRUE THEN
                     RAISE 'the slots have another owner' USING ERRCODE = 'PY002';
                 END IF;
-            END $hold$;
-        END $$
-        """
+            END $hold$
+            """)
 
     /// The same of several shards, whichever nodes have them, for who will write to them through Citus. Citus locks a shard, and has a move
     /// of it wait, with the first statement that needs it. A transaction that has locked rows by then would wait for the move,
     /// which waits for another one that waits for these rows.
-    private static let createHoldOfSeveral = """
-        DO $$
-        BEGIN
-            \(lock)
-            IF to_regprocedure('placement.hold(bigint[])') IS NOT NULL
-                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
-            CREATE FUNCTION placement.hold(shards bigint[]) RETURNS void
+    private static let createHoldOfSeveral = create(
+        function: "hold(bigint[])",
+        as: """
+            hold(shards bigint[]) RETURNS void
             LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $hold$
             BEGIN
                 PERFORM lock_shard_metadata(5, shards);
-            END $hold$;
-        END $$
-        """
+            END $hold$
+            """)
 
     /// `placement.run`, by which a transaction runs statements at the node of a slot: `SELECT placement.run(…) FROM store.slots WHERE
     /// slot = …`, which Citus sends there. It returns what the question does, if there is one. The caller needs the rights.
-    private static let createRun = """
-        DO $$
-        BEGIN
-            \(lock)
-            IF to_regprocedure('placement.run(text[], text, text[])') IS NOT NULL
-                OR NOT has_schema_privilege('placement', 'CREATE') THEN RETURN; END IF;
-            CREATE FUNCTION placement.run(statements text[], question text, arguments text[]) RETURNS text[]
+    private static let createRun = create(
+        function: "run(text[], text, text[])",
+        as: """
+            run(statements text[], question text, arguments text[]) RETURNS text[]
             LANGUAGE plpgsql AS $run$
             DECLARE
                 statement text;
@@ -153,9 +154,8 @@ struct Distribution {
                 FOREACH statement IN ARRAY statements LOOP EXECUTE statement USING arguments; END LOOP;
                 IF question IS NOT NULL THEN EXECUTE question INTO response USING arguments; END IF;
                 RETURN response;
-            END $run$;
-        END $$
-        """
+            END $run$
+            """)
 
     // MARK: Tables
 

@@ -226,32 +226,40 @@ def move(cluster: Cluster, slot: int, mode: str = "force_logical"):
             assert "leftover from the previous move" in str(error), error
 
 
+def while_repeating(count: int, step, disturb):
+    """`step(0…)` again and again, each number in a thread of its own, from a moment before something happens until a
+    moment after."""
+    ended = threading.Event()
+
+    def work(number: int):
+        if number < count:
+            while not ended.is_set():
+                step(number)
+            return
+        try:
+            time.sleep(0.5)
+            disturb()
+            time.sleep(0.5)
+        finally:
+            ended.set()
+
+    at_once(count + 1, work)
+
+
 def while_sending(serving: Serving, conversation: str, disturb) -> tuple[list[str], float]:
     """Sends from four at once while something happens. Returns the texts that were acknowledged, and how long one
     had to wait at most, in seconds."""
-    ended = threading.Event()
     sent: list[str] = []
     waits: list[float] = []
 
-    def work(number: int):
-        if number == 0:
-            try:
-                time.sleep(0.3)
-                disturb()
-                time.sleep(0.3)
-            finally:
-                ended.set()
-            return
-        count = 0
-        while not ended.is_set():
-            text = f"{number} says {count}"
-            begun = time.monotonic()
-            serving.send_until_taken("alice", conversation, text)
-            waits.append(time.monotonic() - begun)
-            sent.append(text)
-            count += 1
+    def send(number: int):
+        text = f"{number} says {uuid.uuid4()}"
+        begun = time.monotonic()
+        serving.send_until_taken("alice", conversation, text)
+        waits.append(time.monotonic() - begun)
+        sent.append(text)
 
-    at_once(5, work)
+    while_repeating(4, send, disturb)
     assert len(sent) > 20
     return sent, max(waits)
 

@@ -3,14 +3,13 @@ move."""
 
 import asyncio
 import json
-import threading
 import time
 import uuid
 
 import aiohttp
 import pytest
 from client import token
-from serving import Serving, move, shard_of_slots, shards, slot_of, user_in
+from serving import Serving, move, shard_of_slots, shards, slot_of, user_in, while_repeating
 
 
 @pytest.fixture(scope="module")
@@ -327,27 +326,19 @@ def nothing_is_lost(serving, slot: int, disturb):
     conversation = serving.make_conversation(slot, "alice", *members)
     for _ in range(40):
         serving.send("alice", conversation, "hello")
-    ended = threading.Event()
     reached = dict.fromkeys(members, 2)
 
-    def read(member: str):
-        while not ended.is_set() or reached[member] < 4:
-            seq = min(reached[member] + 1, 41)
-            signal_until_taken(serving, member, conversation, readSeq=seq)
-            reached[member] = seq
-            time.sleep(0.02)
+    def read(number: int):
+        member = members[number]
+        seq = min(reached[member] + 1, 41)
+        signal_until_taken(serving, member, conversation, readSeq=seq)
+        reached[member] = seq
+        time.sleep(0.02)
 
-    threads = [threading.Thread(target=read, args=(member,)) for member in members]
-    for thread in threads:
-        thread.start()
-    try:
-        time.sleep(0.3)
-        disturb()
-        time.sleep(0.3)
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
+    while_repeating(len(members), read, disturb)
+    for number, member in enumerate(members):
+        while reached[member] < 4:
+            read(number)
     kept = serving.cluster.sql(f"""
         SELECT user_id, read_seq, shown_seq FROM receipt.horizons WHERE conversation_id = '{conversation}'
     """)

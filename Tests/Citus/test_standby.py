@@ -2,12 +2,11 @@
 
 import shutil
 import signal
-import threading
 import time
 
 import pytest
 from cluster import Cluster, missing
-from serving import Serving, at_once, shards
+from serving import Serving, shards, while_repeating
 from servers import CITUS, Servers, signal_all
 from test_media import User
 from test_writes import create, is_whole, lists, people_in_all_shards, prepared
@@ -111,30 +110,19 @@ class Work:
 
     def while_under_way(self, slots: set[int], disturb):
         """Each of these slots has somebody who sends there, the others one together, so nobody waits for another's."""
-        ended = threading.Event()
-
-        def disturbing():
-            try:
-                time.sleep(1)
-                disturb()
-                time.sleep(1)
-            finally:
-                ended.set()
 
         def sending(*slots: int):
-            while not ended.is_set():
-                for slot in slots:
-                    self._send(slot)
-                    time.sleep(0.02)
+            for slot in slots:
+                self._send(slot)
+                time.sleep(0.02)
 
         def creating(number: int):
-            while not ended.is_set():
-                self.created.append(create(self.serving, self.people[number:] + self.people[:number], within=120))
+            self.created.append(create(self.serving, self.people[number:] + self.people[:number], within=120))
 
         others = set(self.conversations) - slots
-        jobs = [disturbing, *(lambda slot=slot: sending(slot) for slot in slots), lambda: sending(*others)]
-        jobs += [lambda number=number: creating(number) for number in range(0, len(self.people), 5)]
-        at_once(len(jobs), lambda number: jobs[number]())
+        steps = [*(lambda slot=slot: sending(slot) for slot in slots), lambda: sending(*others)]
+        steps += [lambda number=number: creating(number) for number in range(0, len(self.people), 5)]
+        while_repeating(len(steps), lambda number: steps[number](), disturb)
 
     def _send(self, slot: int):
         text = f"{len(self.sent[slot])} of {slot}"

@@ -1,13 +1,12 @@
 """Writes on a cluster whose rows are in several shards: of conversations, of their members, and of keys."""
 
 import subprocess
-import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from serving import Serving, at_once, slot_of
+from serving import Serving, at_once, slot_of, while_repeating
 
 
 @pytest.fixture(scope="module")
@@ -219,21 +218,12 @@ def test_a_worker_is_drained_and_filled_again_while_people_write(serving, people
 
 def while_creating(serving, people, disturb):
     """Each group is created until it is acknowledged, as clients do. Afterwards all are there, in every list."""
-    ended, created = threading.Event(), []
+    created = []
 
-    def work(number: int):
-        if number == 0:
-            try:
-                time.sleep(0.5)
-                disturb()
-                time.sleep(0.5)
-            finally:
-                ended.set()
-            return
-        while not ended.is_set():
-            created.append(create(serving, people[number:] + people[:number], within=90))
+    def create_one(number: int):
+        created.append(create(serving, people[number:] + people[:number], within=90))
 
-    at_once(4, work)
+    while_repeating(3, create_one, disturb)
     assert len(created) > 5
     serving.wait(lambda: not any(prepared(serving)))
     assert set(lists(serving, people)) >= {(user, group) for user in people for group in created}
