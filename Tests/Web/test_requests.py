@@ -48,10 +48,13 @@ def test_a_request_is_read_unseen_and_accepted_on_all_devices(people):
     tab.button("Requests (2)").click()
     requests = page.get_by_role("listbox", name="Requests")
     expect(requests.get_by_role("option")).to_have_count(2)
+    # Nothing of it comes live: the list is read again while it is shown, and so is a request.
+    bob.say(pair, "on the beach")
+    expect(requests.get_by_text("on the beach")).to_be_visible()
     tab.choose(bob.name).shows("we met on Sunday")
     expect(page.get_by_text(f"{bob.name} wants to write with you")).to_be_visible()
     expect(tab.field).to_be_hidden()
-    # Nothing of it comes live: it is read again while it is shown. Nor does anything go out.
+    # Nor does anything go out.
     bob.say(pair, "remember?")
     tab.shows("remember?")
     path = f"/v1/conversations/{pair}/members"
@@ -72,7 +75,7 @@ def test_a_request_is_read_unseen_and_accepted_on_all_devices(people):
         expect(each.option(bob.name)).to_be_visible()
         expect(each.button("Requests (1)")).to_be_visible()
     tab.send("I do")
-    bob.finds(pair, ["we met on Sunday", "remember?", "I do"])
+    bob.finds(pair, ["we met on Sunday", "on the beach", "remember?", "I do"])
     bob.say(pair, "at last")
     tab.shows("at last")
 

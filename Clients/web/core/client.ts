@@ -303,8 +303,8 @@ export interface ParleyClient {
   /** Null until the copy knows it. */
   conversation(id: ConversationId): Watched<ConversationRow | null>;
   timeline(id: ConversationId, anchor?: TimelineAnchor): TimelineWindow;
-  /** They are shown: the server does not tell of each one. */
-  lookAtRequests(): void;
+  /** They are shown, and read again until what this returns is called: the server tells of nothing that is written there. */
+  showRequests(): () => void;
   receipts(id: ConversationId): Watched<ReceiptsView | null>;
   members(id: ConversationId): Watched<MembersView>;
   conversationSettings(id: ConversationId): Watched<ConversationSettings | null>;

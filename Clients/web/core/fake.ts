@@ -370,7 +370,9 @@ export class FakeClient implements ParleyClient {
     return this.done();
   }
 
-  lookAtRequests() {}
+  showRequests() {
+    return () => {};
+  }
 
   accept() {
     return this.done();

@@ -17,7 +17,7 @@ import { openCopy } from "./opening.ts";
 import { reportRequest } from "./reports.ts";
 import { resultsOf, searchCopy, shownResults } from "./search.ts";
 import type { SyncEvent } from "./sync/events.ts";
-import { LiveTimeline } from "./timeline-window.ts";
+import { betweenReadings, LiveTimeline } from "./timeline-window.ts";
 import { newId } from "./uuid.ts";
 import { Emitter } from "./watched.ts";
 import { Writing } from "./writing.ts";
@@ -125,8 +125,14 @@ class Parley extends Writing implements kit.ParleyClient {
     this.post({ type: "lookAtMembers", conversation });
   }
 
-  lookAtRequests(): void {
+  private lookAtRequests(): void {
     this.post({ type: "lookAtRequests" });
+  }
+
+  showRequests(): () => void {
+    this.lookAtRequests();
+    const timer = setInterval(() => document.hidden || this.lookAtRequests(), betweenReadings);
+    return () => clearInterval(timer);
   }
 
   private areShown(ids: Id[]): boolean {

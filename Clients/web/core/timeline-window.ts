@@ -13,7 +13,8 @@ import { Emitter } from "./watched.ts";
 const step = 50;
 /** More rows than this a window does not hold: those on the other side are let go. */
 const most = 400;
-const betweenReadings = 10_000;
+/** What nothing tells of is read again after this time while it is shown. */
+export const betweenReadings = 10_000;
 /** A page that did not close its gap is asked for again after this time. */
 const betweenLooks = 5_000;
 

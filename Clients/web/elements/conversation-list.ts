@@ -86,9 +86,10 @@ export class Conversations extends HTMLElement {
       : "Nothing is archived.";
     this.#showCount(client.requests.value.length);
     if (folder === "requests") {
-      client.lookAtRequests();
       this.#extend = () => {};
-      this.#ending = client.requests.subscribe((rows) => this.#update({ rows, isLoaded: true, hasMore: false }));
+      const leave = client.showRequests();
+      const end = client.requests.subscribe((rows) => this.#update({ rows, isLoaded: true, hasMore: false }));
+      this.#ending = () => (end(), leave());
       return;
     }
     const source = client.conversations(50, folder);

@@ -528,12 +528,15 @@ import Testing
             #expect(await first(parley.requestCount) { _ in true } == 1)
             #expect(await first(parley.conversations()) { !$0.rows.isEmpty }?.rows.map(\.id) == [world.group])
         }
-        // No session tells of what comes: it is read again.
-        let timeline = talk.timeline()
+        // No session tells of what comes: it is read again, and so is the list.
+        let (timeline, requests) = (talk.timeline(), tablet.requests)
         let grows = Task { await first(timeline) { $0.texts == ["Hello", "Are you there?"] } }
+        let moves = Task { await first(requests) { $0.first?.row.preview?.message.text == "Are you there?" } }
         #expect(await first(timeline) { $0.texts == ["Hello"] && !$0.isLoading } != nil)
+        #expect(await first(requests) { $0.first?.row.preview?.message.text == "Hello" } != nil)
         ask("Are you there?", pair, world, 2)
         #expect(await grows.value != nil)
+        #expect(await moves.value != nil)
         try await talk.markRead(upTo: 3)
         #expect(await first(phone.pendingWrites) { _ in true } == 0)
         #expect(world.network.takeCalls().allSatisfy { $0 != "read" })

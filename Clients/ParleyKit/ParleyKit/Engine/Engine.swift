@@ -76,9 +76,9 @@ package actor Engine {
     private var nextLookForExpired = Duration.zero
     private static let expiryInterval = Duration.seconds(15)
     /// The requests that are shown, and when they are read again.
-    private var shownRequests: Set<ConversationID> = []
-    private var readRequestsAt: Duration?
-    private static let requestPause = Duration.seconds(10)
+    private var shown: [Look] = []
+    private var lookAgainAt: Duration?
+    private static let pauseBetweenLooks = Duration.seconds(10)
 
     init(
         path: String, server: any Server, clock: any EngineClock, hub: Hub, seed: UInt64,
@@ -168,19 +168,19 @@ package actor Engine {
         if isActive { handle([look.event]) } else { lookedAt.insert(look) }
     }
 
-    /// A request is on the screen. No session tells what happens in it, so it is read again a little later; whoever still shows it
-    /// then says so again.
-    func shows(request id: ConversationID) {
+    /// A request, or the list of requests, is on the screen. No session tells what is written there, so it is read again a little
+    /// later; whoever still shows it then says so again.
+    func shows(_ look: Look) {
         guard store != nil else { return }
-        shownRequests.insert(id)
-        if readRequestsAt == nil { readRequestsAt = clock.now + Self.requestPause }
+        if !shown.contains(look) { shown.append(look) }
+        if lookAgainAt == nil { lookAgainAt = clock.now + Self.pauseBetweenLooks }
         scheduleWake()
     }
 
-    private func readRequestsAgain() {
-        let shown = shownRequests.sorted { $0.uuid < $1.uuid }
-        (shownRequests, readRequestsAt) = ([], nil)
-        for id in shown { look(.again(id)) }
+    private func lookAgainAtShown() {
+        let looks = shown
+        (shown, lookAgainAt) = ([], nil)
+        for look in looks { self.look(look) }
     }
 
     /// People are on the screen: their profiles are asked for when that is due, as long as there is a session.
@@ -368,7 +368,7 @@ package actor Engine {
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
             isActive && token != nil ? sender.wakeAt : nil,
             isActive && token != nil ? uploader.wakeAt : nil, nextEndOfMute(),
-            readRequestsAt, nextExpiry(),
+            lookAgainAt, nextExpiry(),
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }
@@ -406,7 +406,7 @@ package actor Engine {
         wakeAt = nil
         let now = clock.now
         endTyping(at: now)
-        if let readRequestsAt, readRequestsAt <= now { readRequestsAgain() }
+        if let lookAgainAt, lookAgainAt <= now { lookAgainAtShown() }
         if let endOfMute, endOfMute.at <= now { hub.raise([.everything]) }
         if let next = nextExpiry(), next <= now { expireMessages() }
         if let restartAt { return restartAt <= now ? restart() : scheduleWake() }

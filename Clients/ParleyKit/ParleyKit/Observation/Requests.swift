@@ -8,6 +8,7 @@ extension RequestRow {
                 last, topics in
                 // Not every one is told of, and nothing of what is written in them.
                 if last == nil || topics.contains(.connection) { await observation.engine.look(.requests) }
+                await observation.engine.shows(.requests)
                 let requests = try await observation.read { store throws(StorageError) in try store.requests() }
                 for request in requests where request.row.counterpart == nil && request.row.conversation.kind == .direct
                 {

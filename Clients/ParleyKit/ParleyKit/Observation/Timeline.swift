@@ -116,7 +116,7 @@ public final class Timeline: AsyncSequence, Sendable {
     /// A request is read again while it is shown.
     private func show(isNew: Bool) async {
         if isNew { await observation.engine.look(.again(conversation)) }
-        await observation.engine.shows(request: conversation)
+        await observation.engine.shows(.again(conversation))
     }
 
     private func page() async throws -> (TimelinePage, isUnknown: Bool, user: UserID?, isRequest: Bool) {
