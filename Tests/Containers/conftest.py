@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from project import DEPLOY, NAME, REPOSITORY, Project, check, run
+from project import DEPLOY, NAME, NODES, REPOSITORY, Project, check, run
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +46,23 @@ def restored(project):
     project.up()
 
 
+SESSIONS = """
+    SELECT pid, backend_type, application_name, state, wait_event_type, wait_event, now() - xact_start,
+        pg_blocking_pids(pid), left(query, 120)
+    FROM pg_stat_activity WHERE state <> 'idle' OR backend_type ~ 'logical'
+"""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Shows what the containers said when a test failed."""
+    """Shows what the containers said when a test failed, and of a cluster's nodes what they do."""
     report = yield
     if report.failed:
         ids = check("docker", "ps", "--all", "--quiet", "--filter=label=com.docker.compose.project").split()
         for container in ids:
             name = check("docker", "inspect", "--format={{.Name}} {{.State.Status}}", container).strip()
             report.sections.append((name, run("docker", "logs", "--tail", "15", container).stdout))
+        if cluster := item.funcargs.get("cluster"):
+            for service in NODES:
+                report.sections.append((f"sessions of {service}", cluster.ask(SESSIONS, service).stdout))
     return report

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from functools import partial
 from pathlib import Path
 
@@ -44,9 +45,13 @@ def playing(project: Project, tmp_path: Path):
                 process = start()
             return project.stored() >= before + 40
 
-        for fault in faults:
-            eventually(partial(is_at_work, project.stored()), 240, "40 more messages")
+        begin = time.monotonic()
+        for number, fault in enumerate(faults, 1):
+            before = eventually(project.stored, 240, "a number of messages")
+            eventually(partial(is_at_work, before), 240, "40 more messages")
+            print(f"{time.monotonic() - begin:.0f} s: fault {number}")
             fault()
+            print(f"{time.monotonic() - begin:.0f} s: done")
         finish(process)
 
     yield during

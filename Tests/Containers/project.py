@@ -16,6 +16,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DEPLOY = REPOSITORY / "deploy"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
 NAME = "parley-test"
+NODES = ("database", "worker-1", "worker-2")
+"""The services of docker-compose.citus.yml that are a cluster."""
 PREPARING = Path("/tmp") / f"{NAME}-images.lock"
 OVERRIDES = Path(__file__).with_name("compose.yml")
 PROFILES = ("--profile", "tools", "--profile", "observability")
@@ -151,9 +153,10 @@ class Project:
         done = self.ask("SELECT count(*) FROM store.messages")
         return int(done.stdout) if done.returncode == 0 else 0
 
-    def ask(self, sql: str) -> subprocess.CompletedProcess:
-        """Asks the database as its superuser, who is only known inside."""
-        return run("docker", "exec", *self.containers("database"), "psql", "--quiet", "-XAtc", sql, "parley")
+    def ask(self, sql: str, service: str = "database") -> subprocess.CompletedProcess:
+        """Asks a database as its superuser, who is only known inside."""
+        psql = ("psql", "--quiet", "-XAtc", sql, "dbname=parley options=--statement_timeout=240s")
+        return run("docker", "exec", *self.containers(service), *psql)
 
     # What clients need
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from playing import playing
-from project import Project, check
+from project import NODES, Project, check, eventually
 
-NODES = ("database", "worker-1", "worker-2")
 PLACES = """
     SELECT slot, nodename FROM generate_series(0, 255) slot
     JOIN pg_dist_placement ON shardid = get_shard_id_for_distribution_column('placement.slots', slot::smallint)
@@ -30,12 +29,16 @@ def rows(cluster: Project, sql: str) -> list[list[str]]:
 
 @pytest.mark.timeout(900)  # Shards are moved twice, beside whatever else this machine does.
 def test_nothing_is_lost_when_a_worker_is_restarted_and_when_it_goes_and_comes(cluster: Project, load):
+    def restart():
+        check("docker", "restart", *cluster.containers("worker-1"))
+        eventually(lambda: cluster.ask("SELECT", "worker-1").returncode == 0, 120, "worker-1 that is there again")
+
     def come():
         rows(cluster, "SELECT citus_set_node_property('worker-1.database', 5432, 'shouldhaveshards', true)")
         rows(cluster, "SELECT rebalance_table_shards()")
 
     load(
-        lambda: check("docker", "restart", *cluster.containers("worker-1")),
+        restart,
         lambda: rows(cluster, "SELECT citus_drain_node('worker-1.database', 5432)"),
         come,
     )
@@ -72,6 +75,10 @@ def test_only_nodes_are_let_in_as_superuser(cluster: Project, host: str):
         assert refused.returncode != 0 and "requires a valid client certificate" in refused.stdout, refused.stdout
     refused = cluster.psql("receipt", "SELECT body FROM store.messages", host=host)
     assert refused.returncode != 0 and "permission denied" in refused.stdout, refused.stdout
+
+
+def test_what_was_deleted_is_scrubbed_on_all_nodes(cluster: Project):
+    assert cluster.compose("run", "--rm", "scrub").count("scrubbed in ") == len(NODES)
 
 
 def test_what_is_there_joins_again(cluster: Project):
