@@ -17,7 +17,8 @@ final class StoreService: ShardService {
     /// Of imports: on the connection of background work, with a queue and a pace of its own.
     let importWriter: Writer
     /// Of a shard on Citus: commit what needs the rows of users in other shards, each on a connection of its own, so that neither
-    /// waits behind what is committed here alone. Imports are written like `borrowingInBackground`.
+    /// waits behind what is committed here alone. Imports are written like `borrowingInBackground`, and so is what is of many
+    /// people: to borrow the rows of a thousand takes a second or more, and nobody is to wait for that.
     let borrowing: Writer?
     let borrowingInBackground: Writer?
     let queries: Queries
@@ -181,7 +182,7 @@ final class StoreService: ShardService {
     private func writer(of command: Command) -> Writer {
         if command.isImport { return importWriter }
         if let borrowing, let borrowingInBackground, !command.isOfOneSlot {
-            return command.isBackgroundWork ? borrowingInBackground : borrowing
+            return command.isBackgroundWork || command.isOfMany ? borrowingInBackground : borrowing
         }
         return command.isBackgroundWork ? backgroundWriter : writer
     }

@@ -90,6 +90,28 @@ def test_who_borrows_holds_the_shards_before_any_row(serving, people):
         assert created.result() in {group for _, group in lists(serving, people)}
 
 
+def test_nobody_waits_for_a_group_of_many_people(serving, people):
+    """What borrows so much has a session of its own: decision 0086."""
+    cluster, slot = serving.cluster, 7
+    many = [f"one-of-many-{number}" for number in range(66)]
+    create(serving, many)
+    user = many[-1]
+    held = f"SELECT 1 FROM store.user_streams WHERE user_slot = {slot_of(user)} AND user_id = '{user}' FOR UPDATE"
+    hold = ["psql", "-XAtq", "-c", f"BEGIN; {held}; SELECT pg_sleep(120)", cluster.url()]
+    holder = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with subprocess.Popen(hold, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), ThreadPoolExecutor() as pool:
+        try:
+            serving.wait(lambda: cluster.sql(f"SELECT pid {holder}"))
+            created = pool.submit(create, serving, many, slot=slot, within=60)
+            serving.wait(lambda: any(cluster.sql(waiting, node=node) for node in (1, 2)))
+            create(serving, people[:3], slot=slot)
+            assert not created.done()
+        finally:
+            cluster.sql(f"SELECT pg_terminate_backend(pid) {holder}")
+        created.result()
+
+
 def test_what_users_keep_for_themselves_is_of_their_slot(serving, people):
     alice, bob = people[:2]
     group = create(serving, [alice, bob])

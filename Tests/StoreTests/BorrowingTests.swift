@@ -73,7 +73,9 @@ import Testing
     func lending() throws {
         let names = try database.becomeShard(["store", "receipt"], views: Publications.store + Publications.receipt)
         let connection = try database.connect()
-        let bob = ["{7}", "{bob}", "{}", "{}", "{bob}", "{bob}", "{bob}"]
+        let bob = [
+            "{7}", "{bob}", "{}", "{}", "{bob}", "{bob}", "{bob}", "{bob}", "{00000000-0000-4000-8000-000000000007}",
+        ]
         for statement in BorrowedTables.preparation + [BorrowedTables.reading] {
             try connection.execute("PREPARE lent (text[]) AS \(names.applied(to: statement))")
             try connection.execute("EXECUTE lent (ARRAY['\(bob.joined(separator: "','"))'])")

@@ -16,64 +16,62 @@ struct BorrowedTables: Sendable {
 
     /// Each table of users and its rows `r` that are lent, by the arguments of `Argument`. Nil: none, because batches only add to it.
     private static let rows: [(table: String, lent: String?)] = [
-        ("user_streams", "SELECT r FROM store.user_streams r WHERE \(ofUsers)"),
+        ("user_streams", "SELECT r FROM \(ofUsers("user_streams"))"),
         ("user_changes", nil),
         (
             "inbox",
             """
-            SELECT r FROM store.inbox r WHERE \(ofUsers) AND r.conversation_id = ANY (\(conversations))
+            SELECT r FROM \(ofUsers("inbox")) WHERE r.conversation_id = ANY (\(conversations))
             UNION ALL
-            SELECT r FROM store.inbox r
-            WHERE \(ofWholeLists) AND (r.pin_order IS NOT NULL OR r.has_draft)
-              AND r.conversation_id <> ALL (\(conversations))
+            SELECT r FROM \(directs) JOIN \(users) ON u.user_id = d.user_id
+            JOIN store.inbox r ON r.user_slot = u.user_slot AND r.user_id = d.user_id AND r.conversation_id = d.id
+            WHERE r.conversation_id <> ALL (\(conversations))
+            UNION ALL
+            SELECT r FROM \(ofUsers("inbox"))
+            WHERE \(isWhole) AND (r.pin_order IS NOT NULL OR r.has_draft) AND r.conversation_id <> ALL (\(conversations))
+              AND NOT EXISTS (SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id = r.conversation_id)
             """
         ),
-        ("outcomes", "SELECT r FROM store.outcomes r WHERE \(ofUsers) AND r.key = ANY (\(Argument.keys.sql)::uuid[])"),
+        ("outcomes", "SELECT r FROM \(ofUsers("outcomes")) WHERE r.key = ANY (\(Argument.keys.once("uuid")))"),
         (
             // Of those that wait as many as are counted.
             "requests",
             """
-            SELECT r FROM store.requests r
-            WHERE \(ofUsers) AND (r.conversation_id = ANY (\(conversations)) OR r.direct_id = ANY (\(conversations)))
+            SELECT r FROM \(ofUsers("requests")) WHERE \(isNamedRequest)
             UNION ALL
-            SELECT w.r FROM unnest(\(users)) AS u(user_id), unnest('{true,false}'::boolean[]) AS kind(is_direct), LATERAL (
+            SELECT w.r FROM \(users), unnest('{true,false}'::boolean[]) AS kind(is_direct), LATERAL (
                 SELECT r FROM store.requests r
-                WHERE \(ofSlots) AND r.user_id = u.user_id AND r.is_waiting AND r.is_direct = kind.is_direct
-                  AND r.conversation_id <> ALL (\(conversations)) AND r.direct_id <> ALL (\(conversations))
+                WHERE r.user_slot = u.user_slot AND r.user_id = u.user_id AND r.is_waiting AND r.is_direct = kind.is_direct
+                  AND NOT (\(isNamedRequest))
                 LIMIT \(ContractLimits.waitingRequests)) w
             """
         ),
         (
             "blocks",
             """
-            SELECT r FROM store.blocks r
-            WHERE \(ofUsers) AND (r.blocked_id = ANY (\(Argument.people.sql)::text[])
-                OR r.user_id = ANY (\(Argument.wholeLists.sql)::text[]))
+            SELECT r FROM \(ofUsers("blocks"))
+            WHERE r.blocked_id IN (SELECT unnest(\(Argument.people.once("text")))) OR \(isWhole)
             """
         ),
         (
             "shadow_listings",
-            "SELECT r FROM store.shadow_listings r WHERE \(ofUsers) AND r.conversation_id = ANY (\(conversations))"
+            "SELECT r FROM \(ofUsers("shadow_listings")) WHERE r.conversation_id = ANY (\(conversations))"
         ),
-        ("introductions", "SELECT r FROM store.introductions r WHERE \(ofUsers)"),
-        ("user_settings", "SELECT r FROM store.user_settings r WHERE \(ofUsers)"),
-        ("erasures", "SELECT r FROM store.erasures r WHERE \(ofUsers)"),
+        ("introductions", "SELECT r FROM \(ofUsers("introductions"))"),
+        ("user_settings", "SELECT r FROM \(ofUsers("user_settings"))"),
+        ("erasures", "SELECT r FROM \(ofUsers("erasures"))"),
         (
             "scheduled",
-            """
-            SELECT r FROM store.scheduled r
-            WHERE \(ofUsers) AND (r.conversation_id = ANY (\(conversations))
-                OR r.user_id = ANY (\(Argument.wholeLists.sql)::text[]))
-            """
+            "SELECT r FROM \(ofUsers("scheduled")) WHERE r.conversation_id = ANY (\(conversations)) OR \(isWhole)"
         ),
-        ("suspensions", "SELECT r FROM store.suspensions r WHERE \(ofUsers)"),
+        ("suspensions", "SELECT r FROM \(ofUsers("suspensions"))"),
     ]
 
     /// What rows of the users of one shard are found by, on its node: elements of one array of texts, each of which is an array.
     enum Argument: Int, CaseIterable {
         case slots = 1
         case users
-        /// The conversations of the batch, and the direct conversations of those who bring others in.
+        /// The conversations of the batch.
         case conversations
         /// The keys of writes.
         case keys
@@ -83,15 +81,29 @@ struct BorrowedTables: Sendable {
         case wholeLists
         /// Those whose missing streams begin.
         case begins
+        /// Of users their direct conversations with those who bring them in.
+        case directUsers
+        case directs
 
-        var sql: String { "$1[\(rawValue)]" }
+        /// The argument as an array, which is read once for a statement: as it stands it would be, each time, for each row.
+        func once(_ type: String) -> String { "(SELECT $1[\(rawValue)]::\(type)[])::\(type)[]" }
     }
 
-    private static let users = "\(Argument.users.sql)::text[]"
-    private static let ofSlots = "r.user_slot = ANY (\(Argument.slots.sql)::smallint[])"
-    private static let ofUsers = "\(ofSlots) AND r.user_id = ANY (\(users))"
-    private static let ofWholeLists = "\(ofSlots) AND r.user_id = ANY (\(Argument.wholeLists.sql)::text[])"
-    private static let conversations = "\(Argument.conversations.sql)::uuid[]"
+    /// The users `u`, and a table's rows `r` of these: for each one a look into the index, where two lists of slots and of names would
+    /// be as many as their product.
+    private static let users =
+        "unnest(\(Argument.slots.once("smallint")), \(Argument.users.once("text"))) AS u(user_slot, user_id)"
+    private static func ofUsers(_ table: String) -> String {
+        "\(users) JOIN store.\(table) r ON r.user_slot = u.user_slot AND r.user_id = u.user_id"
+    }
+    private static let directs =
+        "unnest(\(Argument.directUsers.once("text")), \(Argument.directs.once("uuid"))) AS d(user_id, id)"
+    private static let conversations = Argument.conversations.once("uuid")
+    private static let isWhole = "r.user_id IN (SELECT unnest(\(Argument.wholeLists.once("text"))))"
+    private static let isNamedRequest = """
+        r.conversation_id = ANY (\(conversations)) OR r.direct_id = ANY (\(conversations)) OR EXISTS (
+            SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id IN (r.conversation_id, r.direct_id))
+        """
 
     /// With their schema.
     static let names = rows.map { "store.\($0.table)" }
@@ -126,26 +138,26 @@ struct BorrowedTables: Sendable {
         """
         INSERT INTO store.user_streams (user_slot, user_id, last_useq, conversation_count)
         SELECT u.user_slot, u.user_id, 0, 0
-        FROM unnest(\(Argument.slots.sql)::smallint[], \(users)) AS u(user_slot, user_id)
-        WHERE u.user_id = ANY (\(Argument.begins.sql)::text[]) AND NOT EXISTS (
+        FROM \(users)
+        WHERE u.user_id IN (SELECT unnest(\(Argument.begins.once("text")))) AND NOT EXISTS (
             SELECT FROM store.erasures e WHERE e.user_slot = u.user_slot AND e.user_id = u.user_id)
         ORDER BY u.user_id COLLATE "C", u.user_slot
         ON CONFLICT DO NOTHING
         """,
-        "SELECT FROM store.erasures r WHERE \(ofUsers) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE",
-        "SELECT FROM store.user_streams r WHERE \(ofUsers) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE",
+        "SELECT FROM \(ofUsers("erasures")) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE OF r",
+        "SELECT FROM \(ofUsers("user_streams")) ORDER BY r.user_id, r.user_slot FOR NO KEY UPDATE OF r",
         """
         UPDATE store.user_streams r SET conversation_count = (
             SELECT count(*) FROM store.inbox i
             WHERE i.user_slot = r.user_slot AND i.user_id = r.user_id AND \(Listing.isListed))
-        WHERE \(ofUsers) AND r.conversation_count IS NULL
+        FROM \(users) WHERE r.user_slot = u.user_slot AND r.user_id = u.user_id AND r.conversation_count IS NULL
         """,
     ]
 
     /// Removes what is kept no longer of private streams: of users up to positions, in the third argument.
     static let trimming = """
-        DELETE FROM store.user_changes r USING unnest(\(users), $1[3]::bigint[]) AS u(user_id, through)
-        WHERE \(ofSlots) AND r.user_id = u.user_id AND r.useq <= u.through
+        DELETE FROM store.user_changes r USING unnest($1[2]::text[], $1[3]::bigint[]) AS u(user_id, through)
+        WHERE r.user_slot = ANY ((SELECT $1[1]::smallint[])::smallint[]) AND r.user_id = u.user_id AND r.useq <= u.through
         """
 
     /// The rows of the users, an array of texts: of each table what PostgreSQL writes for an array of its rows.

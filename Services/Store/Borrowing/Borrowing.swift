@@ -35,7 +35,7 @@ struct Borrowing: Sendable {
         "borrow_rows",
         parameters: [
             .array(.int2), .array(.text), .array(.bool), .array(.bool), .array(.uuid), .array(.uuid), .array(.int2),
-            .array(.uuid), .array(.int2), .array(.uuid), .array(.uuid),
+            .array(.uuid), .array(.int2), .array(.uuid), .array(.uuid), .array(.int2), .array(.text), .array(.uuid),
         ],
         """
         WITH users AS MATERIALIZED (
@@ -49,10 +49,16 @@ struct Borrowing: Sendable {
                 JOIN store.invitations i
                     ON i.slot = k.slot AND i.conversation_id = k.conversation_id AND i.code_hash = k.code_hash
             ) u GROUP BY 1, 2
+        ),
+        directs AS MATERIALIZED (
+            SELECT l.slots[1] AS lender, array_agg(d.user_id)::text AS users, array_agg(d.id)::text AS ids
+            FROM unnest($12, $13, $14) AS d(user_slot, user_id, id) JOIN pg_temp.lenders l ON d.user_slot = ANY (l.slots)
+            GROUP BY l.slots
         )
         SELECT pg_temp.borrow(b.lender, ARRAY[
             b.slots::text, b.users::text, $5::text, $6::text, (SELECT array_agg(p.user_id)::text FROM users p),
-            b.whole_lists::text, b.begins::text])
+            b.whole_lists::text, b.begins::text,
+            (SELECT d.users FROM directs d WHERE d.lender = b.lender), (SELECT d.ids FROM directs d WHERE d.lender = b.lender)])
         FROM (
             SELECT l.slots[1] AS lender, array_agg(u.user_slot) AS slots, array_agg(u.user_id) AS users,
                 array_agg(u.user_id) FILTER (WHERE u.whole_lists) AS whole_lists,
@@ -96,9 +102,7 @@ struct Borrowing: Sendable {
             parameters.addArray(of: .bool)
             for user in users { parameters.append(locks.newStreams.contains(user)) }
             parameters.addArray(of: .uuid)
-            for conversation in locks.conversations.union(locks.relatedConversations) {
-                parameters.append(conversation)
-            }
+            for conversation in locks.conversations { parameters.append(conversation) }
             parameters.addArray(of: .uuid)
             for key in locks.keys where key.user != nil { parameters.append(key.key) }
             parameters.addArray(of: .int2)
@@ -111,6 +115,12 @@ struct Borrowing: Sendable {
             for invitation in locks.invitations { parameters.append(invitation.conversation) }
             parameters.addArray(of: .uuid)
             for invitation in locks.invitations { parameters.append(invitation.codeHash) }
+            parameters.addArray(of: .int2)
+            for direct in locks.directs { parameters.append(direct.user.slot) }
+            parameters.addArray(of: .text)
+            for direct in locks.directs { parameters.append(direct.user.name) }
+            parameters.addArray(of: .uuid)
+            for direct in locks.directs { parameters.append(direct.conversation) }
         }
     }
 

@@ -89,6 +89,9 @@ struct Command {
 
     /// The number of rows it adds to a batch.
     var rowCount: Int { action.rowCount }
+
+    /// Whether it writes the rows of so many people that it takes many times as long as others.
+    var isOfMany: Bool { rowCount > 64 }
 }
 
 extension Command.Action {

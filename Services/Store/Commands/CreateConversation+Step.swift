@@ -28,7 +28,7 @@ extension CreateConversation: BatchStep {
             locks.insert(user: member)
             locks.insert(newStreamOf: member)
         }
-        for member in members { locks.insert(direct: DirectConversation.id(member, creator)) }
+        for member in members { locks.insert(directOf: member, with: creator) }
     }
 
     func add(to batch: inout Batch, _: RequestKey, _ limit: ConversationLimit) {

@@ -19,8 +19,8 @@ struct Locks {
     private(set) var people: Set<UserID> = []
     /// Of these, whose pins, drafts, blocks and scheduled messages are counted.
     private(set) var wholeLists: Set<UserID> = []
-    /// Direct conversations that show who knows whom.
-    private(set) var relatedConversations: Set<ConversationID> = []
+    /// Direct conversations of users that show whom they know.
+    private(set) var directs: Set<Direct> = []
     /// Of which the makers' blocks are read.
     private(set) var invitations: Set<InvitationKey> = []
 
@@ -94,14 +94,19 @@ struct Locks {
         wholeLists.insert(user)
     }
 
-    /// The direct conversation of a user of the batch and another one.
-    mutating func insert(direct conversation: @autoclosure () -> ConversationID) {
-        if borrows { relatedConversations.insert(conversation()) }
+    /// The direct conversation of a user of the batch with who brings them in.
+    mutating func insert(directOf user: UserID, with other: UserID) {
+        if borrows { directs.insert(Direct(user: user, conversation: DirectConversation.id(user, other))) }
     }
 
     mutating func insert(invitation codeHash: @autoclosure () -> UUIDBytes, to conversation: ConversationID) {
         if borrows { invitations.insert(InvitationKey(conversation: conversation, codeHash: codeHash())) }
     }
+}
+
+struct Direct: Hashable {
+    let user: UserID
+    let conversation: ConversationID
 }
 
 struct InvitationKey: Hashable {

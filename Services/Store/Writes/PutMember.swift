@@ -49,7 +49,7 @@ struct PutMember: WriteKind {
     func lock(_ locks: inout Locks, for _: Write) {
         locks.insert(user: user)
         locks.insert(newStreamOf: user)
-        locks.insert(direct: DirectConversation.id(user, adder))
+        locks.insert(directOf: user, with: adder)
         // Whom they have brought in is counted.
         if introduction.peoplePerDay != nil { locks.insert(newStreamOf: adder) }
     }
