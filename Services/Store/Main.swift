@@ -8,8 +8,8 @@ import Slots
 ///
 /// Listens to commands and queries of ingest, receipt, fanout and stores for the slots it owns. Publishes responses,
 /// changes, private changes and digests. `store migrate` updates the database schema to this build. `store restored`
-/// marks a database as restored from a backup. `store statement NAME` prints a statement as PostgreSQL receives it,
-/// with `--slot SLOT` on Citus; `store placement` prints where the slots are.
+/// marks a database as restored from a backup. `store statement NAME…` prints statements as PostgreSQL receives
+/// them, with `--slot SLOT` on Citus; `store placement` prints where the slots are.
 @main
 enum Main {
     static func main() {

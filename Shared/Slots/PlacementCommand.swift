@@ -14,7 +14,7 @@ public enum PlacementCommand {
         exit(0)
     }
 
-    /// Runs `statement [--slot SLOT] [NAME]`: with a slot, prints what is sent to the node of its shard.
+    /// Runs `statement [--slot SLOT] [NAME…]`: with a slot, prints what is sent to the node of its shard.
     public static func runStatement(
         _ statements: [Statement], arguments: ArraySlice<String>, databaseURL: String?
     ) -> Never {

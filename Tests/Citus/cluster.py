@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -193,10 +192,8 @@ def statements(service: str, *options: str, environment=None) -> dict[str, tuple
         return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
     names = ask().split()
-    with ThreadPoolExecutor(4) as pool:
-        return {
-            name: (_parameters(service, name), text) for name, text in zip(names, pool.map(ask, names), strict=True)
-        }
+    texts = ask(*names).split("\n;\n")
+    return {name: (_parameters(service, name), text) for name, text in zip(names, texts, strict=True)}
 
 
 def _parameters(service: str, name: str) -> list[tuple[str, str]]:
