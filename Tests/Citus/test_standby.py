@@ -1,4 +1,4 @@
-"""A worker ends for ever, and its synchronous standby takes over, as docs/operations.md says."""
+"""A node ends for ever, and its synchronous standby takes over, as docs/operations.md says."""
 
 import shutil
 import signal
@@ -6,40 +6,44 @@ import time
 
 import pytest
 from cluster import Cluster, missing
-from serving import Serving, shards, while_repeating
+from serving import Serving, move, shards, while_repeating
 from servers import CITUS, Servers, signal_all
 from test_media import User
 from test_writes import create, is_whole, lists, people_in_all_shards, prepared
 
-WORKER = 2
+COORDINATOR, WORKER = 0, 2
 
 
 class Guarded:
-    """A cluster whose second worker has a synchronous standby."""
+    """A cluster of which one node has a synchronous standby."""
 
-    def __init__(self):
+    def __init__(self, node: int):
         self.cluster = Cluster()
         self.servers = Servers()
+        self.node = node
+        self.former = self.cluster.nodes[node]
         name = "standby"
         host = f"citus.local_hostname = '{self.servers.directory / name}'"
-        self.standby = self.servers.clone_of(self.cluster.nodes[WORKER], name, *CITUS, host)
-        self.cluster.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", node=WORKER)
-        self.cluster.sql("SELECT pg_reload_conf()", node=WORKER)
+        self.standby = self.servers.clone_of(self.former, name, *CITUS, host)
+        self.cluster.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", node=node)
+        self.cluster.sql("SELECT pg_reload_conf()", node=node)
+        if node == COORDINATOR:  # The services know it by both names.
+            self.cluster.nodes[node] = f"{self.former},{self.standby.directory}"
 
-    def lose_the_worker(self):
-        """Its machine is gone with all that it had."""
-        directory = self.cluster.directory(WORKER)
+    def lose(self):
+        """The machine of the node is gone with all that it had."""
+        directory = self.cluster.directory(self.node)
         signal_all(directory, signal.SIGKILL)
         shutil.move(directory, directory.with_name("lost"))
 
     def promote(self):
         """What an operator does."""
         self.standby.promote()
-        former, new = self.cluster.nodes[WORKER], str(self.standby.directory)
+        new = str(self.standby.directory)
         self.cluster.sql(
-            f"SELECT citus_update_node(nodeid, '{new}', 5432) FROM pg_dist_node WHERE nodename = '{former}'"
+            f"SELECT citus_update_node(nodeid, '{new}', 5432) FROM pg_dist_node WHERE nodename = '{self.former}'"
         )
-        self.cluster.nodes[WORKER] = new
+        self.cluster.nodes[self.node] = new
 
     def remove(self):
         self.cluster.remove()
@@ -47,14 +51,15 @@ class Guarded:
 
 
 @pytest.fixture
-def guarded():
+def guarded(request):
     if reason := missing():
         pytest.skip(reason)
-    guarded = Guarded()
+    guarded = Guarded(request.param)
     yield guarded
     guarded.remove()
 
 
+@pytest.mark.parametrize("guarded", [WORKER], indirect=True)
 def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded):
     cluster = guarded.cluster
     serving = Serving(cluster, receipt=2, media=2)
@@ -67,7 +72,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
         path = uploader.upload(b"of before")
 
         def fail_over():
-            guarded.lose_the_worker()
+            guarded.lose()
             work.killed = time.monotonic()
             serving.wait(lambda: serving.slots() == 128)
             guarded.promote()
@@ -91,6 +96,50 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
         serving.end("store", 1, signal.SIGTERM)
         serving.start("store", 1)
         serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
+        create(serving, people)
+    finally:
+        serving.stop()
+
+
+@pytest.mark.parametrize("guarded", [COORDINATOR], indirect=True)
+def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the_rest(guarded):
+    cluster = guarded.cluster
+    serving = Serving(cluster, receipt=2, media=2)
+    try:
+        people = people_in_all_shards(serving, 16)
+        places = shards(cluster)
+        conversations = {slot: serving.make_conversation(slot, "alice", "bob") for slot in places}
+        uploader = User(serving, set(places))
+        path = uploader.upload(b"of before")
+
+        def fail_over():
+            guarded.lose()
+            work.killed = time.monotonic()
+            serving.wait(lambda: all(work.last(slot) > work.killed for slot in places))
+            # What begins meanwhile waits for it.
+            serving.end("store", 1, signal.SIGKILL)
+            serving.start("store", 1)
+            guarded.promote()
+            work.promoted = time.monotonic()
+            for service in ("store", "receipt", "media"):
+                serving.wait(lambda service=service: serving.slots(service) == 256)
+            serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
+
+        work = Work(serving, people, conversations)
+        work.while_under_way(set(), fail_over)
+        # With `pytest -s`.
+        pauses = [work.pause(slot, moment) for slot in places for moment in (work.killed, work.promoted)]
+        print(f"{max(pauses):.1f} s until every shard had its next message")
+        for slot, conversation in conversations.items():
+            assert sorted(serving.texts("bob", conversation)) == sorted(text for _, text in work.sent[slot])
+        serving.wait(lambda: not any(prepared(serving)))
+        assert set(lists(serving, people)) == {(user, group) for user in people for group in work.created}
+        is_whole(serving, people)
+        assert uploader.content(path) == (200, b"of before")
+        assert uploader.content(uploader.upload(b"of after")) == (200, b"of after")
+        # What only a coordinator does.
+        move(cluster, min(places))
+        assert serving.send("alice", conversations[min(places)], "moved")[0] in (201, 503)
         create(serving, people)
     finally:
         serving.stop()
@@ -128,6 +177,10 @@ class Work:
         text = f"{len(self.sent[slot])} of {slot}"
         self.serving.send_until_taken("alice", self.conversations[slot], text)
         self.sent[slot].append((time.monotonic(), text))
+
+    def last(self, slot: int) -> float:
+        """When the last message of a slot was acknowledged."""
+        return max((moment for moment, _ in self.sent[slot]), default=0.0)
 
     def pause(self, slot: int, since: float) -> float:
         return min(moment for moment, _ in self.sent[slot] if moment > since) - since

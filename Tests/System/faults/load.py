@@ -312,7 +312,7 @@ class Load:
         return endings
 
     async def _read_files(self, talk: Talk, ending: Ending, turns: asyncio.Semaphore):
-        reader = talk.members[2]
+        reader = talk.members[-1]
         deleted = {each["id"]: bool(each.get("deletedForEveryone")) for each in ending.histories[reader.name]}
 
         async def read(id: str):
