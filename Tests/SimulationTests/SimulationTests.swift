@@ -77,21 +77,18 @@ extension Mutation {
     /// the course of runs makes it wrong, and the search long, until it is set anew.
     fileprivate var likelySeed: UInt64 {
         switch self {
-        case .repetitionsAreStored: 0
-        case .digestsAreLost: 1
-        case .earlyDeletionsAreForgotten: 2
-        case .positionsAreShared: 3
-        case .deletedTextsStay, .settingsAreIgnored: 4
-        case .commitsAreLost: 5
-        case .hiddenMessagesStay, .keysAreForgotten: 10
-        case .requestsAreForgotten: 11
-        case .revisionsAreLost: 14
-        case .horizonsAreSet: 24
-        case .deletedMessagesAreReplyable: 39
+        case .repetitionsAreStored, .keysAreForgotten, .digestsAreLost, .commitsAreLost: 0
+        case .deletedMessagesAreReplyable: 3
+        case .deletedTextsStay, .positionsAreShared: 4
+        case .hiddenMessagesStay: 5
+        case .earlyDeletionsAreForgotten: 7
+        case .revisionsAreLost, .horizonsAreSet: 8
+        case .settingsAreIgnored: 10
+        case .tapbacksAddUp: 20
+        case .requestsAreForgotten: 28
         case .deletedMessagesAreEditable: 40
-        case .tapbacksAddUp: 65
-        case .epochsStay: 93
-        case .textsAreOfNow: 628
+        case .epochsStay: 47
+        case .textsAreOfNow: 268
         }
     }
 }
