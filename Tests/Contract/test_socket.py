@@ -338,7 +338,7 @@ def test_ping_is_answered(anna):
 
 
 def test_a_token_that_ends_is_announced_and_can_be_renewed(new_person):
-    end = int(time.time()) + 10
+    end = int(time.time()) + 20  # On a busy machine half of it may pass before there is a session.
     anna = new_person("anna", exp=end)
     with anna.socket() as socket:
         assert socket.expect("tokenExpiring")["at"] > socket.welcome["serverTime"]

@@ -91,7 +91,8 @@ struct Command {
     var rowCount: Int { action.rowCount }
 
     /// Whether it writes the rows of so many people that it takes many times as long as others.
-    var isOfMany: Bool { rowCount > 64 }
+    var isOfMany: Bool { rowCount > Self.manyPeople }
+    private static let manyPeople = 64
 }
 
 extension Command.Action {
