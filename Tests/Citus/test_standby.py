@@ -85,11 +85,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
         # With `pytest -s`: the longest of these shards.
         for what, moment in (("lost", work.killed), ("told of", work.promoted)):
             print(f"{max(work.pause(slot, moment) for slot in lost):.1f} s from when the worker was {what}")
-        for slot, conversation in conversations.items():
-            assert sorted(serving.texts("bob", conversation)) == sorted(text for _, text in work.sent[slot])
-        serving.wait(lambda: not any(prepared(serving)))
-        assert set(lists(serving, people)) == {(user, group) for user in people for group in work.created}
-        is_whole(serving, people)
+        work.is_there()
         assert uploader.content(path) == (200, b"of before")
         assert uploader.content(uploader.upload(b"of after")) == (200, b"of after")
         # The lists of who has connected are of each node, and Citus, too, is told of what has changed.
@@ -130,11 +126,7 @@ def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the
         # With `pytest -s`.
         pauses = [work.pause(slot, moment) for slot in places for moment in (work.killed, work.promoted)]
         print(f"{max(pauses):.1f} s until every shard had its next message")
-        for slot, conversation in conversations.items():
-            assert sorted(serving.texts("bob", conversation)) == sorted(text for _, text in work.sent[slot])
-        serving.wait(lambda: not any(prepared(serving)))
-        assert set(lists(serving, people)) == {(user, group) for user in people for group in work.created}
-        is_whole(serving, people)
+        work.is_there()
         assert uploader.content(path) == (200, b"of before")
         assert uploader.content(uploader.upload(b"of after")) == (200, b"of after")
         # What only a coordinator does.
@@ -172,6 +164,15 @@ class Work:
         steps = [*(lambda slot=slot: sending(slot) for slot in slots), lambda: sending(*others)]
         steps += [lambda number=number: creating(number) for number in range(0, len(self.people), 5)]
         while_repeating(len(steps), lambda number: steps[number](), disturb)
+
+    def is_there(self):
+        """Whether all that was acknowledged is there, once, and nothing half."""
+        for slot, conversation in self.conversations.items():
+            assert sorted(self.serving.texts("bob", conversation)) == sorted(text for _, text in self.sent[slot])
+        self.serving.wait(lambda: not any(prepared(self.serving)))
+        listed = {(user, group) for user in self.people for group in self.created}
+        assert set(lists(self.serving, self.people)) == listed
+        is_whole(self.serving, self.people)
 
     def _send(self, slot: int):
         text = f"{len(self.sent[slot])} of {slot}"
