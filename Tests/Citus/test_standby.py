@@ -64,10 +64,8 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
     cluster = guarded.cluster
     serving = Serving(cluster, receipt=2, media=2)
     try:
-        people = people_in_all_shards(serving, 16)
-        places = shards(cluster)
-        lost = {slot for slot in places if places[slot] == cluster.nodes[WORKER]}
-        conversations = {slot: serving.make_conversation(slot, "alice", "bob") for slot in places}
+        work = Work(serving)
+        lost = {slot for slot, node in shards(cluster).items() if node == guarded.former}
         uploader = User(serving, {min(lost)})
         path = uploader.upload(b"of before")
 
@@ -80,7 +78,6 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
             for service in ("store", "receipt", "media"):
                 serving.wait(lambda service=service: serving.slots(service) == 256)
 
-        work = Work(serving, people, conversations)
         work.while_under_way(lost, fail_over)
         # With `pytest -s`: the longest of these shards.
         for what, moment in (("lost", work.killed), ("told of", work.promoted)):
@@ -92,7 +89,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
         serving.end("store", 1, signal.SIGTERM)
         serving.start("store", 1)
         serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
-        create(serving, people)
+        create(serving, work.people)
     finally:
         serving.stop()
 
@@ -102,9 +99,8 @@ def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the
     cluster = guarded.cluster
     serving = Serving(cluster, receipt=2, media=2)
     try:
-        people = people_in_all_shards(serving, 16)
-        places = shards(cluster)
-        conversations = {slot: serving.make_conversation(slot, "alice", "bob") for slot in places}
+        work = Work(serving)
+        places = work.conversations
         uploader = User(serving, set(places))
         path = uploader.upload(b"of before")
 
@@ -121,7 +117,6 @@ def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the
                 serving.wait(lambda service=service: serving.slots(service) == 256)
             serving.wait(lambda: serving.metric(1, "parley_store_slots") == 128)
 
-        work = Work(serving, people, conversations)
         work.while_under_way(set(), fail_over)
         # With `pytest -s`.
         pauses = [work.pause(slot, moment) for slot in places for moment in (work.killed, work.promoted)]
@@ -131,8 +126,8 @@ def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the
         assert uploader.content(uploader.upload(b"of after")) == (200, b"of after")
         # What only a coordinator does.
         move(cluster, min(places))
-        assert serving.send("alice", conversations[min(places)], "moved")[0] in (201, 503)
-        create(serving, people)
+        serving.send_until_taken("alice", places[min(places)], "moved")
+        create(serving, work.people)
     finally:
         serving.stop()
 
@@ -140,11 +135,12 @@ def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the
 class Work:
     """Messages to all shards, and groups with a member in each, as clients do: each until it is acknowledged."""
 
-    def __init__(self, serving: Serving, people: list[str], conversations: dict[int, str]):
+    def __init__(self, serving: Serving):
         self.serving = serving
-        self.people = people
-        self.conversations = conversations
-        self.sent: dict[int, list[tuple[float, str]]] = {slot: [] for slot in conversations}
+        self.people = people_in_all_shards(serving, 16)
+        self.conversations = {slot: serving.make_conversation(slot, "alice", "bob") for slot in shards(serving.cluster)}
+        """By the lowest slot of their shards."""
+        self.sent: dict[int, list[tuple[float, str]]] = {slot: [] for slot in self.conversations}
         """By slot, with when it was acknowledged."""
         self.created: list[str] = []
         self.killed = self.promoted = 0.0

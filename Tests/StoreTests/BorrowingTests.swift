@@ -85,4 +85,21 @@ import Testing
         let rows = try connection.query(stream)
         #expect(rows.map { [$0[0] as Int64, Int64($0[1] as Int32)] } == [[0, 0]])
     }
+
+    @Test("of who has many conversations the others are not looked at")
+    func manyConversations() throws {
+        let names = try database.becomeShard(["store", "receipt"], views: Publications.store + Publications.receipt)
+        let connection = try database.connect()
+        try connection.execute(
+            """
+            INSERT INTO \(names.shard(of: "store.inbox")!) (user_slot, user_id, conversation_id, slot)
+            SELECT 7, 'user ' || n % 500, gen_random_uuid(), 1 FROM generate_series(1, 10000) n
+            """)
+        try connection.execute("ANALYZE \(names.shard(of: "store.inbox")!)")
+        try connection.execute("PREPARE lent (text[]) AS \(names.applied(to: BorrowedTables.reading))")
+        let arguments = #"'{7}', '{"user 1"}', '{}', '{}', '{"user 1"}', NULL, NULL, NULL, NULL"#
+        let plan = try connection.query("EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE lent (ARRAY[\(arguments)])")
+        let passedOver = plan.map { $0[0] as String }.filter { $0.contains("Rows Removed") }
+        #expect(passedOver == [])
+    }
 }

@@ -19,6 +19,8 @@ struct BorrowedTables: Sendable {
         ("user_streams", "SELECT r FROM \(ofUsers("user_streams"))"),
         ("user_changes", nil),
         (
+            // What is counted is looked for after it is known whose, by OFFSET 0 and in no other order: in the lists of all others
+            // there may be 20,000 rows of each.
             "inbox",
             """
             SELECT r FROM \(ofUsers("inbox")) WHERE r.conversation_id = ANY (\(conversations))
@@ -27,9 +29,13 @@ struct BorrowedTables: Sendable {
             JOIN store.inbox r ON r.user_slot = u.user_slot AND r.user_id = d.user_id AND r.conversation_id = d.id
             WHERE r.conversation_id <> ALL (\(conversations))
             UNION ALL
-            SELECT r FROM \(ofUsers("inbox"))
-            WHERE \(isWhole) AND (r.pin_order IS NOT NULL OR r.has_draft) AND r.conversation_id <> ALL (\(conversations))
-              AND NOT EXISTS (SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id = r.conversation_id)
+            SELECT l.r FROM \(users), LATERAL (
+                SELECT r FROM store.inbox r
+                WHERE u.user_id = ANY (\(Argument.wholeLists.once("text")))
+                  AND r.user_slot = u.user_slot AND r.user_id = u.user_id AND (r.pin_order IS NOT NULL OR r.has_draft)
+                  AND r.conversation_id <> ALL (\(conversations))
+                  AND NOT EXISTS (SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id = r.conversation_id)
+                OFFSET 0) l
             """
         ),
         ("outcomes", "SELECT r FROM \(ofUsers("outcomes")) WHERE r.key = ANY (\(Argument.keys.once("uuid")))"),

@@ -29,29 +29,55 @@ import Testing
     private func run(_ seeds: [UInt64]) {
         let stores = StorePool()
         for seed in seeds {
-            do {
-                try Run(seed: seed, stores: stores).run()
-            } catch {
-                Issue.record("seed \(seed): \(error)")
-                return
-            }
+            guard let error = error(seed, stores, nil) else { continue }
+            Issue.record("seed \(seed): \(error)")
+            return
         }
     }
 }
 
 extension SynchronizationTests {
+    /// By one of the seeds that `faults` runs, and that a correct client passes.
     @Test("a client with a flaw is noticed", arguments: Flaw.allCases)
     func flaws(flaw: Flaw) {
         let stores = StorePool()
-        let isNoticed = (0..<Self.usualSeeds).contains { seed in
-            do {
-                try Run(seed: seed, stores: stores, flaw: flaw).run()
-                return false
-            } catch {
-                return true
-            }
+        for seed in [flaw.likelySeed] + (0..<Self.usualSeeds) {
+            guard error(seed, stores, flaw) != nil, error(seed, stores, nil) == nil else { continue }
+            return print("simulation: \(flaw) is noticed with seed \(seed)")
         }
-        #expect(isNoticed)
+        Issue.record("\(flaw) went unnoticed")
+    }
+
+    private func error(_ seed: UInt64, _ stores: StorePool, _ flaw: Flaw?) -> (any Error)? {
+        do {
+            try Run(seed: seed, stores: stores, flaw: flaw).run()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension Flaw {
+    /// The seed with which it was noticed last, as printed: tried first, because a search from 0 takes long. What changes
+    /// the course of runs makes it wrong, and the search long, until it is set anew.
+    fileprivate var likelySeed: UInt64 {
+        switch self {
+        case .believesPagesAreWhole, .sendsUnderNewIds, .sendsInReverse, .takesRefusalsForSuccess,
+            .forgetsWhatWaitsAtItsEnd,
+            .ignoresRenames, .forgetsDrafts, .forgetsRequests, .takesRequestsForConversations, .takesOverWhatIsWritten,
+            .forgetsLifetimes:
+            0
+        case .forgetsHiddenMessages: 1
+        case .forgetsBlocks: 3
+        case .losesChanges: 4
+        case .readsRequestsOnce: 6
+        case .forgetsClearedHistories, .keepsWhatAResetTakes: 14
+        case .forgetsPermissions: 17
+        case .forgetsThatTheUserJoined: 33
+        case .keepsOutdatedRanges: 607
+        case .sendsBeforeItNotes: 715
+        }
     }
 }
 
