@@ -58,6 +58,16 @@ def test_what_another_node_runs_for_a_batch_is_prepared_behind_an_update_of_no_r
     assert cluster.sql("SELECT count(*) FROM store.user_changes WHERE user_id = 'ran'") == [["1"]]
 
 
+def test_what_is_run_for_a_batch_is_planned_once_and_its_arguments_are_in_no_text_of_a_statement(cluster):
+    prepared = "SELECT ARRAY[count(*)::text] FROM pg_prepared_statements WHERE cardinality($1) = 2"
+    failing = "SELECT 1 / (cardinality($1) - 2)"
+    run = "SELECT placement.run('{{{statement}}}', '{question}', '{{a secret,b}}');"
+    question = run.format(statement="SELECT cardinality($1)", question=prepared)
+    assert run_on_a_worker(cluster, question * 3).split() == ["{2}", "{2}", "{2}"]
+    said = run_on_a_worker(cluster, run.format(statement=failing, question=prepared), fails=True)
+    assert "division by zero" in said and "EXECUTE run_" in said and "secret" not in said
+
+
 def commit_on_two_nodes(cluster: Cluster, before: str) -> str:
     """What Citus tells of the commands that it sends to the other node."""
     [[near, far]] = cluster.sql(PLACED + SLOTS)
@@ -65,10 +75,10 @@ def commit_on_two_nodes(cluster: Cluster, before: str) -> str:
     return run_on_a_worker(cluster, WRITE.format(before=before.format(near=near), shard=shard, near=near, far=far))
 
 
-def run_on_a_worker(cluster: Cluster, sql: str) -> str:
+def run_on_a_worker(cluster: Cluster, sql: str, fails: bool = False) -> str:
     done = subprocess.run(
         ["psql", "-XAtq", "--set=ON_ERROR_STOP=1", cluster.url("store", 1), "-f", "-"],
         input=sql, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert (done.returncode != 0) == fails, done.stdout
     return done.stdout

@@ -31,8 +31,7 @@ struct BorrowedTables: Sendable {
             UNION ALL
             SELECT l.r FROM \(users), LATERAL (
                 SELECT r FROM store.inbox r
-                WHERE u.user_id = ANY (\(Argument.wholeLists.once("text")))
-                  AND r.user_slot = u.user_slot AND r.user_id = u.user_id AND (r.pin_order IS NOT NULL OR r.has_draft)
+                WHERE \(isWhole) AND r.user_slot = u.user_slot AND r.user_id = u.user_id AND (r.pin_order IS NOT NULL OR r.has_draft)
                   AND r.conversation_id <> ALL (\(conversations))
                   AND NOT EXISTS (SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id = r.conversation_id)
                 OFFSET 0) l
@@ -105,7 +104,7 @@ struct BorrowedTables: Sendable {
     private static let directs =
         "unnest(\(Argument.directUsers.once("text")), \(Argument.directs.once("uuid"))) AS d(user_id, id)"
     private static let conversations = Argument.conversations.once("uuid")
-    private static let isWhole = "r.user_id IN (SELECT unnest(\(Argument.wholeLists.once("text"))))"
+    private static let isWhole = "u.user_id = ANY (\(Argument.wholeLists.once("text")))"
     private static let isNamedRequest = """
         r.conversation_id = ANY (\(conversations)) OR r.direct_id = ANY (\(conversations)) OR EXISTS (
             SELECT FROM \(directs) WHERE d.user_id = r.user_id AND d.id IN (r.conversation_id, r.direct_id))

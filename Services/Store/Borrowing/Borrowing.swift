@@ -23,7 +23,7 @@ struct Borrowing: Sendable {
 
     // MARK: Statements of a batch
 
-    static let statements = [lockUsers, borrowRows, giveBackRows]
+    static let statements = [lockUsers, borrowRows, giveBackRows, clearTables]
 
     private static let lockUsers = Statement(
         "lock_users_elsewhere",
@@ -69,6 +69,8 @@ struct Borrowing: Sendable {
         """)
 
     private static let giveBackRows = Statement("give_back", "SELECT pg_temp.give_back()")
+
+    private static let clearTables = Statement("clear_borrowed", "SELECT pg_temp.clear()")
 
     /// In the place of what locks keys and users.
     static func lockUsers(of locks: Locks, from home: Slot, in batch: inout Batch) {
@@ -126,6 +128,10 @@ struct Borrowing: Sendable {
 
     /// After the last step of a batch.
     static func giveBack(in batch: inout Batch) { batch.execute(giveBackRows) }
+
+    /// Takes what was removed out of the files of the temporary tables, in a batch of its own. It has all statements of the session
+    /// planned anew.
+    static func clear(in batch: inout Batch) { batch.execute(clearTables) }
 }
 
 /// What a session that borrows has of its own.
@@ -138,19 +144,17 @@ private struct SessionOfBorrower {
         let steps =
             ["PERFORM set_config('citus.enable_ddl_propagation', 'off', false)"]
             + tables.tables.map {
-                "CREATE TEMPORARY TABLE \($0.name) (LIKE store.\($0.name) INCLUDING ALL) ON COMMIT DELETE ROWS"
+                "CREATE TEMPORARY TABLE \($0.name) (LIKE store.\($0.name) INCLUDING ALL)"
             }
             + [
-                """
-                CREATE TEMPORARY TABLE loans (lender smallint, users text[], rows text[]) ON COMMIT DELETE ROWS
-                """,
+                "CREATE TEMPORARY TABLE loans (lender smallint, users text[], rows text[])",
                 """
                 CREATE TEMPORARY TABLE lenders (
                     slots smallint[], shard bigint, preparation text[], reading text, giving text[], trimming text[])
                 """,
             ]
             + shards.map(insertLender)
-            + [Self.lock, borrow, giveBack]
+            + [Self.lock, borrow, giveBack, clear]
         return "DO $preparation$ BEGIN \(steps.joined(separator: ";\n")); END $preparation$"
     }
 
@@ -186,22 +190,22 @@ private struct SessionOfBorrower {
                 SELECT array_agg(l.shard ORDER BY l.shard) FROM pg_temp.lenders l WHERE l.slots && (key_slots || user_slots)));
             \(touch("home"));
             FOR node IN
-                SELECT l.slots[1] AS slot, array_agg(k.lock ORDER BY k.kind, k.place) AS locks FROM (
-                    SELECT h.slot, 1 AS kind, h.hash AS place, 'SELECT pg_advisory_xact_lock(' || h.hash || ')' AS lock
-                    FROM (
-                        SELECT u.slot, hashtextextended(u.user_id || ' ' || u.key, 0) AS hash
-                        FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key)
-                    ) h
-                    UNION ALL
-                    SELECT u.slot, 2, u.slot,
-                        'SELECT pg_advisory_xact_lock' || CASE WHEN u.alone THEN '' ELSE '_shared' END
-                            || '(\(Schema.erasureLocks), ' || u.slot || ')'
-                    FROM unnest(user_slots, alone) AS u(slot, alone)
-                ) k
-                JOIN pg_temp.lenders l ON k.slot = ANY (l.slots)
-                GROUP BY l.slots ORDER BY l.slots
+                SELECT l.slots[1] AS slot, ARRAY[
+                    (SELECT array_agg(k.hash ORDER BY k.hash)::text FROM (
+                        SELECT hashtextextended(u.user_id || ' ' || u.key, 0) AS hash
+                        FROM unnest(key_slots, key_users, keys) AS u(slot, user_id, key) WHERE u.slot = ANY (l.slots)) k),
+                    (SELECT array_agg(u.slot ORDER BY u.slot)::text
+                     FROM unnest(user_slots) AS u(slot) WHERE u.slot = ANY (l.slots)),
+                    (SELECT array_agg(u.alone ORDER BY u.slot)::text
+                     FROM unnest(user_slots, alone) AS u(slot, alone) WHERE u.slot = ANY (l.slots))] AS arguments
+                FROM pg_temp.lenders l WHERE l.slots && (key_slots || user_slots) ORDER BY l.slots
             LOOP
-                PERFORM placement.run(node.locks, NULL, NULL) FROM store.slots WHERE slot = node.slot;
+                PERFORM placement.run(ARRAY[
+                    'SELECT pg_advisory_xact_lock(k) FROM unnest($1[1]::bigint[]) k',
+                    'SELECT CASE WHEN u.alone THEN pg_advisory_xact_lock(\(Schema.erasureLocks), u.slot)
+                         ELSE pg_advisory_xact_lock_shared(\(Schema.erasureLocks), u.slot) END
+                     FROM unnest($1[2]::integer[], $1[3]::boolean[]) AS u(slot, alone)'], NULL, node.arguments)
+                FROM store.slots WHERE slot = node.slot;
             END LOOP;
         END $$
         """
@@ -232,7 +236,7 @@ private struct SessionOfBorrower {
     }
 
     /// Gives back what has changed, and trims private streams that have grown: `StreamTrimmer` does that where the user's slot is this
-    /// shard's.
+    /// shard's. The tables are empty afterwards, by DELETE: behind `ON COMMIT DELETE ROWS` every statement would be planned anew.
     private var giveBack: String {
         let differences = tables.tables.enumerated().map { index, table in
             let lent = "unnest(loan.rows[\(index + 1)]::store.\(table.name)[])"
@@ -278,7 +282,20 @@ private struct SessionOfBorrower {
                     CONTINUE WHEN trimmed[2] IS NULL;
                     PERFORM placement.run(place.trimming, NULL, trimmed) FROM store.slots WHERE slot = loan.lender;
                 END LOOP;
+                \(filled.map { "DELETE FROM \($0);" }.joined(separator: "\n"))
             END $$
             """
     }
+
+    private var clear: String {
+        """
+        CREATE FUNCTION pg_temp.clear() RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            TRUNCATE \(filled.joined(separator: ", "));
+        END $$
+        """
+    }
+
+    /// The tables that a batch fills.
+    private var filled: [String] { (["loans"] + tables.tables.map(\.name)).map { "pg_temp.\($0)" } }
 }

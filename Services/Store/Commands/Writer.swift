@@ -32,6 +32,9 @@ final class Writer {
     var owns: @Reactor (Slot) -> Bool = { _ in true }
     /// Whether the rows of users are borrowed (`Borrowing`), on a connection that is made for that.
     var borrows = false
+    /// How long what was borrowed may stay in the files of temporary tables: what is erased leaves them, and they do not grow.
+    private static let clearAfter = Duration.seconds(10)
+    private var clearTimer: TimerID?
     /// Called after each commit.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
     /// Called with slots in which commits may have happened without an announcement.
@@ -153,6 +156,7 @@ final class Writer {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the responses are encoded.
+            if borrows { planClear() }
             outcomes.announceAndRespond(commands, plan, rows, bounds)
             onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
@@ -164,11 +168,28 @@ final class Writer {
         case .failed(let error, _), .unknown(let error):
             // No outcome may be reported. Repetitions of these commands find out what was committed.
             logFailure(error)
-            if borrows && error.mayHaveDamagedTemporaryTables { connection.giveUpSession("its tables may be damaged") }
+            giveUpDamagedTables(after: error)
             if case .unknown = outcome { onDoubt(Set(commands.map(\.slot))) }
             for command in commands { bus.abandon(command.request) }
         }
         kick()
+    }
+
+    private func planClear() {
+        guard clearTimer == nil else { return }
+        clearTimer = Reactor.after(Self.clearAfter) { [self] in
+            clearTimer = nil
+            guard connection.isUp else { return }  // A session that has ended has left nothing.
+            connection.submit(Borrowing.clear) { [self] outcome in
+                guard case .failed(let error, _) = outcome else { return }
+                logFailure(error)
+                giveUpDamagedTables(after: error)
+            }
+        }
+    }
+
+    private func giveUpDamagedTables(after error: DatabaseError) {
+        if borrows && error.mayHaveDamagedTemporaryTables { connection.giveUpSession("its tables may be damaged") }
     }
 
     /// Halves a batch that the database refuses until the faulty command is alone. Only that one is refused.

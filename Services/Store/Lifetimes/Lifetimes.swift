@@ -60,7 +60,7 @@ final class Lifetimes {
 
     /// - Returns: when to look again.
     private func look() async -> Duration {
-        let owned = (0..<Slot.count).lazy.map { Slot(UInt8($0)) }.filter(slots.contains)
+        let owned = Slot.all.filter(slots.contains)
         guard connection.isUp, !owned.isEmpty else { return Self.pause }
         let start = MonotonicTime.now
         do {

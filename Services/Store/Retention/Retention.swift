@@ -70,7 +70,7 @@ final class Retention {
     }
 
     private func look() async {
-        let owned = (0..<Slot.count).lazy.map { Slot(UInt8($0)) }.filter(slots.contains)
+        let owned = Slot.all.filter(slots.contains)
         guard connection.isUp, !owned.isEmpty else { return }
         do {
             let rows = try await connection.query(Self.due) { parameters, input in

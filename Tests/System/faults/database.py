@@ -156,7 +156,7 @@ class Database:
     async def lock_messages(self, seconds: float):
         """Keeps all of them that one server has, for so long, in a session of its own."""
         tables = ", ".join(await self._tables(self.holder, "messages"))
-        await self._hold(self.holder, f"LOCK TABLE {tables}", seconds)
+        await self._hold(self.holder, f"{BY_THEMSELVES}; LOCK TABLE {tables}", seconds)
 
     async def lock_conversation(self, id: str, seconds: float):
         slot = int(id[-2:], 16)

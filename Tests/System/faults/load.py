@@ -18,6 +18,8 @@ from faults.device import Device
 from faults.files import ATTEMPT_SECONDS, GIVE_UP_SECONDS, Files
 
 MEMBERS = 4
+STAYS_LIMIT = 100
+"""Of one user in one conversation (`PutMember.staysLimit`)."""
 FILES = 0.06
 """Of what the second member writes, so many messages carry a file."""
 KINDS = {0: ("love", "like"), 1: ("dislike", "laugh"), 2: ("emphasize", "question")}
@@ -42,6 +44,7 @@ class Talk:
         self.members = members
         self.guest = guest
         self.guest_is_in = False
+        self.guest_stays = 0
         self.messages: list[tuple[str, str]] = []
         """Acknowledged and, as far as the clients know, not deleted: id and sender."""
         self.hidden: set[tuple[str, str]] = set()
@@ -233,6 +236,9 @@ class Load:
         await self._call(talk, user, number, write, "PUT", path, {"kind": kind})
 
     async def _invite_or_remove(self, talk: Talk, user: User):
+        if talk.guest_stays == STAYS_LIMIT and not talk.guest_is_in:
+            return
+        talk.guest_stays += not talk.guest_is_in
         write = Write("remove" if talk.guest_is_in else "add", *self._who(talk, user, 0), value=talk.guest.name)
         method, body = ("DELETE", None) if talk.guest_is_in else ("PUT", {})
         await self._call(talk, user, 0, write, method, f"{talk.path}/members/{talk.guest.name}", body)
