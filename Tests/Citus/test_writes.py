@@ -86,6 +86,21 @@ def test_who_borrows_holds_the_shards_before_any_row(serving, people):
         assert created.result() in {group for _, group in lists(serving, people)}
 
 
+def test_what_was_borrowed_does_not_stay_in_the_files_of_temporary_tables(serving, people):
+    """But where shards are, which a session notes when it begins."""
+    filled = """
+        SELECT oid::regclass FROM pg_class
+        WHERE relpersistence = 't' AND relkind = 'r' AND relname <> 'lenders' AND pg_relation_size(oid) > 0
+    """
+
+    def tables():
+        return [table for node in (1, 2) for table in serving.cluster.sql(filled, node=node)]
+
+    create(serving, people)
+    assert tables()
+    serving.wait(lambda: not tables())
+
+
 def test_nobody_waits_for_a_group_of_many_people(serving, people):
     """What borrows so much has a session of its own: decision 0086."""
     cluster, slot = serving.cluster, 7

@@ -18,6 +18,9 @@ final class Writer {
     /// Two: PostgreSQL has its next batch while this process encodes the responses of the last one.
     nonisolated static let batchesInFlight = 2
 
+    /// How long what was borrowed may stay in the files of temporary tables: what is erased leaves them, and they do not grow.
+    private static let clearAfter = Duration.seconds(10)
+
     let connection: Connection
     private let outcomes: CommandOutcomes
     private let bus: Bus
@@ -32,8 +35,6 @@ final class Writer {
     var owns: @Reactor (Slot) -> Bool = { _ in true }
     /// Whether the rows of users are borrowed (`Borrowing`), on a connection that is made for that.
     var borrows = false
-    /// How long what was borrowed may stay in the files of temporary tables: what is erased leaves them, and they do not grow.
-    private static let clearAfter = Duration.seconds(10)
     private var clearTimer: TimerID?
     /// Called after each commit.
     var onCommit: @Reactor (BatchPlan) -> Void = { _ in }
@@ -156,7 +157,6 @@ final class Writer {
         switch outcome {
         case .committed(let rows):
             kick()  // First: PostgreSQL works while the responses are encoded.
-            if borrows { planClear() }
             outcomes.announceAndRespond(commands, plan, rows, bounds)
             onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
@@ -172,6 +172,7 @@ final class Writer {
             if case .unknown = outcome { onDoubt(Set(commands.map(\.slot))) }
             for command in commands { bus.abandon(command.request) }
         }
+        if borrows { planClear() }  // Failed or not: it has filled them.
         kick()
     }
 
