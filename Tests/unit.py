@@ -45,8 +45,8 @@ LONG = {
     "StoreTests.GrowthTests/": 18,
     "StoreTests.ManyWritersTests/": 16,
     "ReceiptTests.ReceiptModelTests/": 10,
+    "ParleyKitTests.SynchronizationTests/flaws": 10,
     "SimulationTests.SimulationTests/mutations": 8,
-    "ParleyKitTests.SynchronizationTests/flaws": 5,
     # Targets, for what is left of them: behind their suites, as the first name that fits is taken.
     "StoreTests": 314,
     "FanoutTests": 53,
