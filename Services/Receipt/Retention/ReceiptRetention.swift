@@ -10,7 +10,7 @@ import Slots
 /// database: how far a conversation is kept, and how many runs there are before. So nothing is forgotten, whoever owns a
 /// slot, and no signal knows of it. Horizons stay.
 @Reactor
-final class ReceiptRetention {
+final class ReceiptRetention: DueWork {
     nonisolated static let horizonsPerLook = 500
     nonisolated static let runsPerStep = 200
     /// Each stay that has ended is compared with each run. Where more have ended, everything stays.
@@ -22,7 +22,7 @@ final class ReceiptRetention {
     private let log: Log
     /// Where the walk is.
     private var place = RunTrimStatements.start
-    private var isStopped = false
+    var isStopped = false
     /// The runs that were removed.
     private(set) var removed = 0
 
@@ -31,25 +31,12 @@ final class ReceiptRetention {
         self.connection = connection
         self.slots = slots
         self.log = log
-        planLook()
+        planLook(after: Self.pause)
     }
 
-    /// Begins nothing new because the process is about to end.
-    func stop() { isStopped = true }
-
-    private func planLook() {
-        Reactor.after(Self.pause) { [weak self] in
-            guard let self, !isStopped else { return }
-            Reactor.spawn { [self] in
-                await look()
-                planLook()
-            }
-        }
-    }
-
-    private func look() async {
+    func look() async -> Duration {
         let owned = Slot.all.filter(slots.contains)
-        guard connection.isUp, !owned.isEmpty else { return }
+        guard connection.isUp, !owned.isEmpty else { return Self.pause }
         do throws(DatabaseError) {
             let page = try await RunTrimStatements.page(owned, after: place, on: connection)
             // First: what fails is found again, and keeps nothing else from going.
@@ -58,6 +45,7 @@ final class ReceiptRetention {
         } catch {
             log.warning("receipts are removed later", [LogField("reason", error.debugDescription)])
         }
+        return Self.pause
     }
 
     /// Piece after piece. Rests for as long as each took, so others get at least half of the time.

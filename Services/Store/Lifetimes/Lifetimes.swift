@@ -12,7 +12,7 @@ import Wire
 /// lifetime and the position that it began at say of every message when it ends. Nor does a reading: what is not read when a store
 /// looks is not over before one lifetime has passed, and then it looks again. A former owner may look, too; every step may be repeated.
 @Reactor
-final class Lifetimes {
+final class Lifetimes: DueWork {
     /// The lifetimes that a conversation has had and that messages are still there with.
     nonisolated static let rangesLimit = 16
     /// The messages that one step deletes. It holds its conversation for some milliseconds.
@@ -35,7 +35,7 @@ final class Lifetimes {
     private let slots: OwnedSlots
     private let connection: QueryConnections
     private let log: Log
-    private var isStopped = false
+    var isStopped = false
     /// The messages that have gone.
     var expired = 0
 
@@ -48,18 +48,7 @@ final class Lifetimes {
         planLook(after: Self.pause)
     }
 
-    /// Begins nothing new because the process is about to end.
-    func stop() { isStopped = true }
-
-    private func planLook(after pause: Duration) {
-        Reactor.after(pause) { [weak self] in
-            guard let self, !isStopped else { return }
-            Reactor.spawn { [self] in planLook(after: await look()) }
-        }
-    }
-
-    /// - Returns: when to look again.
-    private func look() async -> Duration {
+    func look() async -> Duration {
         let owned = Slot.all.filter(slots.contains)
         guard connection.isUp, !owned.isEmpty else { return Self.pause }
         let start = MonotonicTime.now

@@ -11,7 +11,7 @@ import Wire
 /// It walks through the conversations, a page a second, and begins again behind the last one. What is due is found in the
 /// database, so nothing is forgotten whoever owns a slot, and a send knows nothing of it. Every step may be repeated.
 @Reactor
-final class Retention {
+final class Retention: DueWork {
     /// One step's: it holds its conversation for some tens of milliseconds.
     nonisolated static let messagesPerStep = 1_000
     /// The tapbacks that go with them, and the changes.
@@ -42,7 +42,7 @@ final class Retention {
     private let log: Log
     /// Where the walk is.
     private var last = ConversationID(.zero)
-    private var isStopped = false
+    var isStopped = false
     /// The messages that were removed.
     var removed = 0
 
@@ -53,25 +53,12 @@ final class Retention {
         self.connection = connection
         self.days = days
         self.log = log
-        planLook()
+        planLook(after: Self.pause)
     }
 
-    /// Begins nothing new because the process is about to end.
-    func stop() { isStopped = true }
-
-    private func planLook() {
-        Reactor.after(Self.pause) { [weak self] in
-            guard let self, !isStopped else { return }
-            Reactor.spawn { [self] in
-                await look()
-                planLook()
-            }
-        }
-    }
-
-    private func look() async {
+    func look() async -> Duration {
         let owned = Slot.all.filter(slots.contains)
-        guard connection.isUp, !owned.isEmpty else { return }
+        guard connection.isUp, !owned.isEmpty else { return Self.pause }
         do {
             let rows = try await connection.query(Self.due) { parameters, input in
                 parameters.set(input.slots, to: owned)
@@ -85,6 +72,7 @@ final class Retention {
         } catch {
             log.warning("messages are removed later", [LogField("reason", error.debugDescription)])
         }
+        return Self.pause
     }
 
     /// Step after step. Rests for as long as each took, so others get at least half of the time. What fails is found again.

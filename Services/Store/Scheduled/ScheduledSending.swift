@@ -12,7 +12,7 @@ import Wire
 /// a step that any store may ask for at any time. Those of one author in one conversation go by their times: each step takes the
 /// first one. Each author and conversation has a step in turn, so that nobody's hundred messages hold up those of others.
 @Reactor
-final class ScheduledSending {
+final class ScheduledSending: DueWork {
     /// The authors, each with a conversation, that are found at a time.
     nonisolated static let atOneLook = 64
     /// The steps in flight.
@@ -34,7 +34,7 @@ final class ScheduledSending {
     private let slots: OwnedSlots
     private let connection: QueryConnections
     private let log: Log
-    private var isStopped = false
+    var isStopped = false
     /// Whether what carries attachments may be replied to.
     var answersAttachments = false
     private(set) var sent = 0
@@ -51,9 +51,6 @@ final class ScheduledSending {
         planLook(after: Self.pause)
     }
 
-    /// Begins nothing new because the process is about to end.
-    func stop() { isStopped = true }
-
     /// A message was sent, or might not be.
     func note(isSent: Bool) {
         if isSent { sent += 1 } else { failed += 1 }
@@ -64,15 +61,7 @@ final class ScheduledSending {
         request(step(of: user, in: conversation)) { _ in }
     }
 
-    private func planLook(after pause: Duration) {
-        Reactor.after(pause) { [weak self] in
-            guard let self, !isStopped else { return }
-            Reactor.spawn { [self] in planLook(after: await look()) }
-        }
-    }
-
-    /// - Returns: when to look again.
-    private func look() async -> Duration {
+    func look() async -> Duration {
         let owned = Slot.all.filter(slots.contains)
         guard connection.isUp, !owned.isEmpty else { return Self.pause }
         let start = MonotonicTime.now
