@@ -100,7 +100,7 @@ package final class RecordCheck {
         guard let kind = record.kind.known else { return .kind }
         let members = Set(record.members)
         guard members.count == record.members.count, !members.isEmpty,
-            members.count <= ContractLimits.membersPerRequest
+            members.count <= ContractLimits.membersPerRequest + 1  // The creator, and as many as they may have named.
         else { return .members }
         if kind == .direct, members.count != 2 || ArchiveID.direct(record.members[0], record.members[1]) != record.id {
             return .members

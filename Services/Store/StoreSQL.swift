@@ -48,6 +48,7 @@ extension SQLNames {
         .number("ContractLimits.namedTapbacks", ContractLimits.namedTapbacks),
         .number("ContractLimits.blockedUsers", ContractLimits.blockedUsers),
         .interval("ContractLimits.editWindow", ContractLimits.editWindow),
+        .number("ContractLimits.editsPerMessage", ContractLimits.editsPerMessage),
         .interval("TrustedTime.tolerance", .milliseconds(TrustedTime.tolerance)),
         .number("DeleteMessage.waitingLimit", DeleteMessage.waitingLimit),
         .number("ContractLimits.readingLifetimeMembers", ContractLimits.readingLifetimeMembers),

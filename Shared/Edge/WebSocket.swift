@@ -32,6 +32,7 @@ public final class WebSocket: Connection {
     private var isResumeScheduled = false
     private var isTaking = false
     private var isFlushScheduled = false
+    private var isTooSlow = false
     private var interest = Interest.read
     /// The sweeps in which the peer last sent something, was last pinged, and in which closing began.
     private var lastHeard: UInt32
@@ -255,6 +256,9 @@ public final class WebSocket: Connection {
     }
 
     private func closeSlowReader() {
+        // What the handler says in parting is queued behind the frame that was begun, which may be longer than the limit.
+        guard !isTooSlow else { return }
+        isTooSlow = true
         server.statistics.slowWebSockets += 1
         queue.removeUnstarted()
         handler.isTooSlow(self)

@@ -113,6 +113,8 @@ public enum ContractLimits {
 
     /// The time after sending in which a message's text may be changed.
     public static let editWindow = Duration.seconds(15 * 60)
+    /// How often it may be. Each text that it had is kept, and all are read at once.
+    public static let editsPerMessage = 100
     /// How long messages that disappear stay. The shortest also says how often a store looks at a conversation without any.
     public static let messageLifetime = Duration.seconds(60)...Duration.seconds(366 * 24 * 3600)
     /// How many days the messages of a conversation may stay, where they do not stay without an end.

@@ -384,11 +384,57 @@ def test_the_size_of_a_page(anna, group, limits):
     assert limits["pageBytes"] - 2 * limits["textBytes"] <= len(page.content) <= limits["pageBytes"]
 
 
+def test_the_size_of_a_page_of_conversations(anna, ben, limits):
+    # Six bytes of JSON for each.
+    text = "\x01" * limits["textBytes"]
+    groups = {ben.group(anna) for _ in range(8)}
+    for group in groups:
+        ben.send(group, text)
+
+    def is_cut(content: bytes) -> bool:
+        return limits["pageBytes"] <= len(content) <= limits["pageBytes"] + 7 * len(text)
+
+    listed, cursor = [], ""
+    while True:
+        page = anna.get(f"/v1/conversations?limit=50{cursor}")
+        listed += [conversation["id"] for conversation in page.json()["conversations"]]
+        if "nextCursor" not in page.json():
+            break
+        assert is_cut(page.content)
+        cursor = f"&before={page.json()['nextCursor']}"
+    assert len(listed) == len(set(listed)) and groups <= set(listed) and cursor
+
+    synced, since = set(), ""
+    while True:
+        page = anna.get(f"/v1/sync{since}")
+        synced |= {conversation["id"] for conversation in page.json()["conversations"]}
+        since = f"?since={page.json()['cursor']}"
+        if not page.json()["more"]:
+            break
+        assert is_cut(page.content)
+    assert groups <= synced
+
+    with anna.socket() as socket:
+        assert socket.welcome["more"] and len(socket.welcome["conversations"]) == 6
+        ben.send(listed[-1], "Still live?")
+        assert socket.expect("change")["change"]["conversationId"] == listed[-1]
+
+
 @pytest.mark.parametrize(("limit", "path"), PAGES.items())
 def test_the_limit_of_a_page(anna, group, limits, limit, path):
     path = path.format(group=group)
     assert anna.get(path + str(limits[limit])).status_code == 200
     assert anna.get(path + str(limits[limit] + 1)).status_code == 400
+
+
+def test_the_edits_of_a_message(anna, group):
+    message = f"/v1/conversations/{group}/messages/{anna.send(group, '0')['id']}"
+    for number in range(1, 101):
+        assert anna.http.patch(message, json={"text": str(number)}).status_code == 200
+    refused = anna.http.patch(message, json={"text": "101"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    texts = [revision["text"] for revision in anna.get(f"{message}/revisions").json()["revisions"]]
+    assert texts == [str(number) for number in range(101)]
 
 
 @beyond("frameBytes")

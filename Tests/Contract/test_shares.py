@@ -67,6 +67,22 @@ def test_a_large_group_costs_as_much_as_its_members(system, anna):
         assert creator.post("/v1/conversations", {"id": new_id(), "kind": "group", "members": []}).status_code == 201
 
 
+def test_what_carries_a_long_message_costs_as_much_as_the_message(system, anna, ben):
+    group = anna.group(ben)
+    message = anna.send(group, "x" * 15_000)
+    path = f"/v1/conversations/{group}/messages"
+    with system.sibling("ingest", PARLEY_RATE_PER_SECOND="1", PARLEY_RATE_BURST="40") as port:
+        reader = Person(system, ben.name, port=port)
+        # What everybody is told is the message, whatever the request has.
+        kinds = ("love", "like", "love", "like")
+        answers = [reader.http.put(f"{path}/{message['id']}/tapback", json={"kind": kind}) for kind in kinds]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        sender = Person(system, anna.name, port=port)
+        forward = {"conversationId": group, "messageId": message["id"]}
+        answers = [sender.post(path, {"id": new_id(), "forward": forward}) for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [201, 201, 201, 429]
+
+
 def test_an_administrator_for_a_user_takes_of_that_user(system, new_person, anna):
     backend = new_person("backend", adm=True)
     with system.sibling("ingest", PARLEY_RATE_PER_SECOND="1", PARLEY_RATE_BURST="12") as port:

@@ -185,6 +185,21 @@ import Testing
         #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
     }
 
+    @Test("so it is if the frame that was begun is longer than all that may wait")
+    func tooLong() async throws {
+        let (server, client) = try await open {
+            $0.webSocketQueueBytes = 1_000_000
+            $0.closeTimeout = .seconds(60)
+        }
+        await broadcast(server, count: 1, bytes: 20_000_000)  // More than the kernel takes.
+        #expect(await server.socketsTooSlow == 1)
+        #expect(try client.receiveFrame().text.utf8.count == 20_000_000)
+        #expect(try client.receiveFrame().text == "bye")
+        #expect(try client.receiveFrame().code == 1008)
+        client.close()
+        #expect(await eventually { server.socketsClosed == 1 && server.socketsTooSlow == 1 })
+    }
+
     @Test("after a pause all messages of the peer arrive in order, and it is not considered silent")
     func pause() async throws {
         let (server, client) = try await open {

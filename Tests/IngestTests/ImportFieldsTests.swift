@@ -133,6 +133,18 @@ private func describe(_ record: ImportRecord) -> String {
         #expect(try read(line) == expected)
     }
 
+    @Test("a conversation begins with its creator and as many as one request names")
+    func members() throws {
+        let most = ContractLimits.membersPerRequest + 1
+        func line(_ count: Int) -> String {
+            let members = (0..<count).map { "\"user-\($0)\"" }.joined(separator: ",")
+            return
+                #"{"type":"conversation","id":"\#(group)","kind":"group","members":[\#(members)],"createdAt":"1970-01-01T00:00:01Z"}"#
+        }
+        #expect(try read(line(most)).contains("user-\(most - 1)"))
+        #expect(throws: Problem.self) { try read(line(most + 1)) }
+    }
+
     @Test(
         "a line that is not a record is refused, with the field at fault first",
         arguments: [

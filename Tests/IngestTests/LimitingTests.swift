@@ -146,6 +146,18 @@ private final class Bucket {
         #expect(isRefused { () throws(Problem) in try anna.pay(for: call, bodyBytes: 0, at: time(0)) })
     }
 
+    @Test("what a call turned out to carry is charged, though it is carried out, and what follows waits for it")
+    @Reactor func carried() throws {
+        let anna = account()
+        anna.charge(bytes: 1_500, at: time(0))  // Paid by its head.
+        try anna.pay(for: .sendBatch, bodyBytes: limit.rate.burst << 10, at: time(0))
+        anna.charge(bytes: 11 << 10, at: time(0))
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 0, at: time(0)) })
+        let paid = 1_000 * 11 / limit.rate.perSecond
+        #expect(isRefused { () throws(Problem) in try anna.pay(for: .send, bodyBytes: 0, at: time(paid - 1)) })
+        try anna.pay(for: .send, bodyBytes: 0, at: time(paid + 1))
+    }
+
     @Test("a user has a share of the bytes, arriving or in flight; an only body may be of any size")
     @Reactor func bytes() throws {
         let anna = account()

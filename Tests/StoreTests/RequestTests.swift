@@ -434,6 +434,36 @@ struct RequestTests {
         }
     }
 
+    @Test("whom a block kept out of a group, and somebody adds whom they do not know, is asked as anybody is")
+    @Reactor func addedBehindABlock() async throws {
+        try await withStore { store in
+            let other = ConversationID(.random), add = Write.Action.putMember(alice, nil)
+            #expect(await block(true, store) == 204)
+            for conversation in [group, other] {
+                #expect(await store.create(conversation, by: "bob", with: ["alice", "carol"])?.status == 201)
+                #expect(await store.write(.acceptRequest, by: "carol", in: conversation)?.status == 204)
+            }
+            #expect(await waiting(store).isEmpty)
+            #expect(await store.write(add, by: "carol", in: group)?.status == 200)
+            #expect(await block(false, store) == 204)
+            #expect(await store.write(add, by: "bob", in: other)?.status == 200)
+            #expect(await Set(ids(waiting(store))) == ["\(group)", "\(other)"])
+            #expect(await listed("alice", store).isEmpty)
+            #expect(await send("no", by: "alice", in: group, store) == 403)
+            #expect(await send("Hello", by: "carol", in: group, store) == 201)
+            #expect(await texts(of: "alice", in: group, store) == ["Hello"])
+            #expect(await store.eventually {
+                    kinds(told: "alice", store).filter { $0.hasPrefix("request") } == ["request waits", "request waits"]
+                })
+            #expect(await store.write(.declineRequest, by: "alice", in: other)?.status == 204)
+            #expect(await store.write(add, by: "carol", in: other)?.status == 200)
+            #expect(await store.write(.acceptRequest, by: "alice", in: group)?.status == 204)
+            #expect(await waiting(store).isEmpty)
+            #expect(await listed("alice", store) == ["\(group)"])
+            #expect(await store.conversation(group, for: "carol")?.field("memberCount") as? Int == 3)
+        }
+    }
+
     @Test(
         "the latest of each kind are shown, told of while fewer wait; what is older comes back when these are decided")
     @Reactor func shown() async throws {

@@ -54,6 +54,8 @@ extension IngestService {
                     case .found(let origin, let text, let media):
                         send.forward.origin = fields.showsOrigin ? origin : nil
                         send.text = Array(text)
+                        // It costs what it would if the client had sent it.
+                        exchange.account?.charge(bytes: text.count, at: .now)
                         guard !media.isEmpty else { return store(send, .none, size: size, exchange, completion) }
                         copy(media, send, size: size, exchange, completion)
                     }
@@ -97,7 +99,7 @@ extension IngestService {
         _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
         request(
-            .sendForwarded, in: send.conversation.slot, size: size, exchange, fields: { send.write(files, to: &$0) },
+            .sendForwarded, in: send.conversation.slot, size: size + send.text.count, exchange, fields: { send.write(files, to: &$0) },
             completion: completion)
     }
 }

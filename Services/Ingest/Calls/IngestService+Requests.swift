@@ -12,12 +12,7 @@ extension IngestService {
         _ kind: StoreRequestKind, in slot: Slot, size: Int = 0, weight: Int? = nil, _ exchange: Exchange,
         fields: (inout ByteBuffer) -> Void
     ) {
-        request(kind, in: slot, size: size, weight: weight, exchange, fields: fields) { result in
-            switch result {
-            case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
-            case .failure(let problem): exchange.respond(problem)
-            }
-        }
+        request(kind, in: slot, size: size, weight: weight, exchange, fields: fields) { exchange.forward($0) }
     }
 
     /// Sends a request to the store that owns `slot`. Calls `completion` once, with the response or the reason for none.
@@ -32,12 +27,7 @@ extension IngestService {
     func forward(
         _ kind: ReceiptRequestKind, in slot: Slot, _ exchange: Exchange, fields: (inout ByteBuffer) -> Void
     ) {
-        request(kind, in: slot, exchange, fields: fields) { result in
-            switch result {
-            case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
-            case .failure(let problem): exchange.respond(problem)
-            }
-        }
+        request(kind, in: slot, exchange, fields: fields) { exchange.forward($0) }
     }
 
     /// Sends a request to the receipt service that owns `slot`, as above.
@@ -132,6 +122,13 @@ struct InFlight {
 }
 
 extension Exchange {
+    func forward(_ result: Result<BusResponse, Problem>) {
+        switch result {
+        case .success(let response): forward(status: response.status, response.payload.bytes)
+        case .failure(let problem): respond(problem)
+        }
+    }
+
     /// Takes a part of the caller's share, for a request that is made without `request`.
     func begin(weight: Int?, size: Int) -> InFlight {
         guard let account else { preconditionFailure("the call has an account") }

@@ -15,7 +15,14 @@ extension IngestService {
         }
         if case .putMember(_, let role?, _) = action { exchange.act?.note(detail: role.name) }
         let write = Write(conversation, by: user, key: try IdempotencyKey.of(request[.idempotencyKey]), action)
-        forward(.write, in: conversation.slot, size: request.body.count, exchange) { write.write(to: &$0) }
+        let size = request.body.count
+        self.request(.write, in: conversation.slot, size: size, exchange, fields: { write.write(to: &$0) }) { result in
+            // A tapback has a few bytes, and is told to everybody with the message that it is on, which is the response.
+            if case .success(let response) = result {
+                exchange.account?.charge(bytes: response.payload.bytes.count - size, at: .now)
+            }
+            exchange.forward(result)
+        }
     }
 
     private func action(

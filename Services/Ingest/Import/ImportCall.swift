@@ -238,8 +238,7 @@ extension IngestService {
             completion: { result in
                 switch result {
                 case .success(let response) where response.status == 202: next()
-                case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
-                case .failure(let problem): exchange.respond(problem)
+                default: exchange.forward(result)
                 }
             })
     }
@@ -254,8 +253,7 @@ extension IngestService {
             completion: { result in
                 switch result {
                 case .success(let response) where response.status == 204: next()
-                case .success(let response): exchange.forward(status: response.status, response.payload.bytes)
-                case .failure(let problem): exchange.respond(problem)
+                default: exchange.forward(result)
                 }
             })
     }

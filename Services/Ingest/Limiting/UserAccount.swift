@@ -71,6 +71,11 @@ final class UserAccount: RequestAccount {
         return weight
     }
 
+    /// Charges for what a call turned out to carry, beyond the KiB that its head paid for. It is carried out already: what follows waits.
+    func charge(bytes: Int, at now: MonotonicTime) {
+        if bytes >= 2 << 10 { bucket.charge(Double(bytes >> 10 - 1), limit.rate, at: now) }
+    }
+
     /// The part of the user's share that a call takes: enough that at most `CallCost.atOnce` of them fit.
     func weight(of call: Call, items: Int = 0) -> Int {
         guard let atOnce = call.cost.atOnce else { return call.cost.of(items) }

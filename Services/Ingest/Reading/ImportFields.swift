@@ -185,8 +185,9 @@ struct ImportFields {
             guard !members.isEmpty, Set(members).count == members.count else {
                 throw Problem(.invalid, "members: must be one or more users, each once")
             }
-            guard members.count <= limits.membersPerRequest else {
-                throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest) users")
+            // The creator, and as many as they may have named.
+            guard members.count <= limits.membersPerRequest + 1 else {
+                throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest + 1) users")
             }
             guard members.count <= limits.membersPerConversation else { throw .fullConversation }
             if kind == .direct {

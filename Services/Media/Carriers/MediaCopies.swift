@@ -46,7 +46,7 @@ final class MediaCopies {
         defer { account.end() }
         // Before the bytes are copied, since what has no row stays until `media collect` finds it.
         let used = try await used(by: request.uploader)
-        guard used + sources.reduce(0, { $0 + $1.kept.size }) <= dailyLimit else { return noRoom }
+        guard used + sources.reduce(0, { $0 + charge(of: $1) }) <= dailyLimit else { return noRoom }
         let kept: [Source]
         do throws(FileError) {
             kept = try await pool.run { [objects] in
@@ -60,6 +60,8 @@ final class MediaCopies {
         let isRoom = Set(try await self.present(ids, of: request.uploader)).isSuperset(of: kept.map(\.copy))
         return isRoom ? nil : noRoom
     }
+
+    private func charge(of source: Source) -> Int64 { DailyUse.bytes(of: source.kept.size, limit: dailyLimit) }
 
     private var noRoom: Problem { Problem(.rateLimited, "more bytes a day than a user may upload: \(dailyLimit)") }
 
@@ -108,6 +110,7 @@ final class MediaCopies {
                     parameters.set(input.user, to: user)
                     parameters.set(input.id, to: source.copy)
                     parameters.set(input.facts, to: source.facts)
+                    parameters.set(input.charge, to: charge(of: source))
                     parameters.set(input.dailyLimit, to: dailyLimit)
                 }
             }

@@ -28,6 +28,7 @@ enum MediaStatements {
         let name: Parameter<String>
         let metadata: Parameter<String>
         let size: Parameter<Int64>
+        let charge: Parameter<Int64>
         let claim: Parameter<Int64>
         let unfinishedLimit: Parameter<Int64>
         let dailyLimit: Parameter<Int64>
@@ -157,6 +158,7 @@ enum MediaStatements {
         let user: Parameter<UserID>
         let id: Parameter<MediaID>
         let facts: Parameter<String>
+        let charge: Parameter<Int64>
         let dailyLimit: Parameter<Int64>
     }
 

@@ -5,6 +5,7 @@
 -- :user        text
 -- :id          uuid
 -- :facts       text     as `copyable` has them
+-- :charge      bigint   what it counts for today (DailyUse)
 -- :daily_limit bigint
 WITH source AS (
     SELECT s.* FROM jsonb_to_record(:facts::jsonb) AS s (
@@ -12,9 +13,9 @@ WITH source AS (
         waveform text, thumbnails text)
     WHERE NOT EXISTS (SELECT FROM media.objects o WHERE o.slot = :slot AND o.id = :id)
 ), charged AS (
-    UPDATE media.usage u SET bytes = u.bytes + s.size
+    UPDATE media.usage u SET bytes = u.bytes + :charge
     FROM source s
-    WHERE u.slot = :slot AND u.user_id = :user AND u.day = (now() AT TIME ZONE 'UTC')::date AND u.bytes + s.size <= :daily_limit
+    WHERE u.slot = :slot AND u.user_id = :user AND u.day = (now() AT TIME ZONE 'UTC')::date AND u.bytes + :charge <= :daily_limit
     RETURNING u.user_id
 )
 INSERT INTO media.objects (slot, id, uploader, state, name, metadata, size, received, created_at, expires_at, due_at, version, type, sha256,

@@ -6,6 +6,7 @@
 -- :name             text
 -- :metadata         text
 -- :size             bigint
+-- :charge           bigint   what it counts for today (DailyUse)
 -- :claim            bigint
 -- :unfinished_limit bigint
 -- :daily_limit      bigint
@@ -21,10 +22,10 @@ WITH facts AS (
            (SELECT u.bytes FROM media.usage u
             WHERE u.slot = :slot AND u.user_id = :user AND u.day = (now() AT TIME ZONE 'UTC')::date) AS used
 ), charged AS (
-    UPDATE media.usage u SET bytes = u.bytes + :size
+    UPDATE media.usage u SET bytes = u.bytes + :charge
     FROM facts f
     WHERE u.slot = :slot AND u.user_id = :user AND u.day = (now() AT TIME ZONE 'UTC')::date
-      AND f.unfinished < :unfinished_limit AND f.used + :size <= :daily_limit
+      AND f.unfinished < :unfinished_limit AND f.used + :charge <= :daily_limit
     RETURNING u.user_id
 ), created AS (
     INSERT INTO media.objects (slot, id, uploader, state, name, metadata, size, claim, created_at, expires_at, due_at)

@@ -73,6 +73,7 @@ final class Uploads {
         parameters.set(input.name, to: metadata.name)
         parameters.set(input.metadata, to: metadata.text)
         parameters.set(input.size, to: size)
+        parameters.set(input.charge, to: DailyUse.bytes(of: size, limit: limits.bytesPerDay))
         parameters.set(input.claim, to: number)
         parameters.set(input.unfinishedLimit, to: limits.unfinished)
         parameters.set(input.dailyLimit, to: limits.bytesPerDay)

@@ -64,19 +64,22 @@ extension Queries {
 
     typealias ConversationPage = (json: [UInt8], conversations: [ConversationFields], hasMore: Bool)
 
-    /// Returns `[Conversation]` from the rows of a statement that selects one more than `limit` if there are more.
+    /// Returns `[Conversation]` from the rows of a statement that selects one more than `limit` if there are more; fewer where a page
+    /// is full of long texts.
     func conversations(_ rows: Rows, of reader: UserID, limit: Int) async throws -> ConversationPage {
         let listed = try await completed(listed(Array(rows.prefix(limit)), of: reader), of: reader)
         defer { extendLifetime((rows, listed)) }  // The texts point into them.
         let receipts = try await receipts(of: listed.compactMap(\.message), for: reader)
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
-        for conversation in listed {
+        var written = 0
+        for conversation in listed where written == 0 || buffer.count < ContractLimits.pageBytes {
             buffer.beginElement()
             buffer.append(conversation, receipts)
+            written += 1
         }
         buffer.endArray()
-        return (buffer.array, listed.map(\.conversation), rows.count > limit)
+        return (buffer.array, listed.prefix(written).map(\.conversation), rows.count > limit || written < listed.count)
     }
 
     /// Decodes rows of {member_conversation}. Those that are not whole are read again, and keep their place in the list.

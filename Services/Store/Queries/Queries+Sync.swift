@@ -111,7 +111,7 @@ extension Queries {
         }
         var buffer = ByteBuffer()
         buffer.beginArray()
-        for change in rows.compactMap(PrivateChangeFields.init) {
+        for change in rows.lazy.compactMap(PrivateChangeFields.init) where buffer.count < ContractLimits.pageBytes {
             buffer.beginElement()
             buffer.append(change)
             cursor.useq = change.useq

@@ -30,6 +30,10 @@ verdict AS MATERIALIZED (
             -- Who has voted has voted on this question. And nobody puts words into the mouth of who wrote it.
             WHEN t.deleted_at IS NOT NULL OR t.kind = {MessageKind.poll} OR t.forwarded_by IS NOT NULL
                 OR (t.kind = {MessageKind.sealed}) <> :is_sealed THEN {Problem.conflict}
+            WHEN t.edited_at IS NOT NULL AND (
+                SELECT count(*) FROM store.revisions r
+                WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject) >= {ContractLimits.editsPerMessage}
+                THEN {Problem.conflict}
             -- By the server's clock, under the row lock. A message from further ahead than clocks are apart got its time
             -- from one that was wrong, and may not be edited for as long as that was.
             WHEN {ChangeTime.now} NOT BETWEEN t.created_at - {TrustedTime.tolerance}

@@ -4,8 +4,8 @@
 -- Who comes back takes no new place in their list. `detail` is how many members there are with the new one.
 --
 -- A user who has blocked the actor becomes a member to all but themselves (`shadows`), by the same rules. Who is a member so,
--- and is added by somebody they have not blocked, becomes one to themselves, too: that takes no position (`opens`), for to the
--- others they are one already.
+-- and is added by somebody they have not blocked, becomes one to themselves, too, or is asked: that takes no position (`opens`),
+-- for to the others they are one already.
 --
 -- A user who is asked first ({asks}) becomes a member to the others, too, and has a request: a stay for reading alone, beside the
 -- list, of which `detail` is negative. Whoever has a request or has declined one decides: adding them again changes nothing, and asks
@@ -119,11 +119,15 @@ moved AS (
     RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 {keep_outcome},
-joining AS MATERIALIZED (
+-- Whom this concerns themselves, if they do not block the actor.
+brought AS MATERIALIZED (
     SELECT moved.last_seq AS joined_seq, moved.announced_at AS at, coalesce(:role, {MemberRole.member}) AS role, false AS is_shadowed
-    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND NOT (own.blocks_actor OR own.asks)
+    FROM moved, own WHERE NOT EXISTS (SELECT FROM stay) AND NOT own.blocks_actor
     UNION ALL
     SELECT c.last_seq + 1, {ChangeTime.now}, s.role, true FROM conversation c, stay s, verdict v WHERE v.opens
+),
+joining AS MATERIALIZED (
+    SELECT b.* FROM brought b, own WHERE NOT own.asks
 ),
 {count_people(user_slot => :actor_slot, user => :actor,
     people => SELECT 1 AS people FROM moved WHERE NOT EXISTS (SELECT FROM stay))},
@@ -141,15 +145,15 @@ shadowed AS (
 request AS (
     INSERT INTO store.requests (
         user_slot, user_id, conversation_id, slot, is_direct, direct_id, is_waiting, is_declined, at)
-    SELECT :user_slot, :user, :conversation, :slot, false, :direct, asked.waits, NOT asked.waits, moved.announced_at
-    FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay)
+    SELECT :user_slot, :user, :conversation, :slot, false, :direct, asked.waits, NOT asked.waits, b.at
+    FROM brought b, asked
     ON CONFLICT (user_id, conversation_id, user_slot) DO UPDATE
     SET direct_id = excluded.direct_id, is_waiting = excluded.is_waiting, is_declined = excluded.is_declined, at = excluded.at
 ),
 reader AS (
     INSERT INTO store.memberships (slot, conversation_id, user_id, joined_seq, left_seq, role, is_shadowed)
-    SELECT :slot, :conversation, :user, moved.last_seq, {RequestsStatement.end}, coalesce(:role, {MemberRole.member}), true
-    FROM moved, asked WHERE NOT EXISTS (SELECT FROM stay) AND asked.waits
+    SELECT :slot, :conversation, :user, b.joined_seq, {RequestsStatement.end}, b.role, true
+    FROM brought b, asked WHERE asked.waits
     RETURNING joined_seq
 ),
 forgotten AS (
@@ -211,8 +215,8 @@ private_change AS (
         NULL
     FROM stream, joining j
     UNION ALL
-    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.request}, moved.announced_at, :slot, :conversation, NULL, true
-    FROM stream, moved, reader
+    SELECT :user_slot, :user, stream.last_useq, {PrivateKind.request}, b.at, :slot, :conversation, NULL, true
+    FROM stream, brought b, reader
 )
 SELECT {write_result(
     positions => CASE WHEN v.opens THEN 0 ELSE 1 END, useq => (SELECT stream.last_useq FROM stream),
@@ -222,5 +226,5 @@ SELECT {write_result(
 FROM verdict v LEFT JOIN (
     SELECT m.last_seq, m.announced_at FROM moved m
     UNION ALL
-    SELECT c.last_seq, j.at FROM conversation c, joining j WHERE j.is_shadowed
+    SELECT c.last_seq, b.at FROM conversation c, brought b WHERE b.is_shadowed
 ) moved ON true

@@ -11,7 +11,7 @@ SELECT r.conversation_id, r.at, h.actor_id FROM ({shown_requests}) r
 LEFT JOIN LATERAL (
     SELECT h.actor_id FROM store.memberships s
     JOIN store.changes h ON h.slot = s.slot AND h.conversation_id = s.conversation_id AND h.seq = s.joined_seq
-        AND h.kind IN ({ChangeKind.conversationCreated}, {ChangeKind.memberAdded})
+        AND (h.kind = {ChangeKind.conversationCreated} OR h.kind = {ChangeKind.memberAdded} AND h.user_id = :user)
     WHERE s.slot = r.slot AND s.conversation_id = r.conversation_id AND s.user_id = :user AND s.left_seq = {RequestsStatement.end}
     OFFSET 0
 ) h ON true

@@ -27,7 +27,10 @@ struct EditMessage: WriteKind {
         switch code {
         case .forbidden: "only its sender, as a member who may write here, may do this"
         case .conflict:
-            "the message is a poll, or \(isSealed ? "not sealed" : "sealed"), or takes this no more, or \(WriteStatement.everyConflict)"
+            """
+            the message is a poll, or \(isSealed ? "not sealed" : "sealed"), or was edited \(ContractLimits.editsPerMessage) times, or \
+            takes this no more, or \(WriteStatement.everyConflict)
+            """
         case .editWindowClosed:
             "a message can be edited for \(ContractLimits.editWindow.components.seconds / 60) minutes"
         default: nil
