@@ -58,8 +58,8 @@ extension Call {
         case .putProfile: CallCost(5)
         case .eraseUser, .revokeTokens, .dropImport: CallCost()
         case .suspension, .suspend, .liftSuspension: CallCost()
-        // The open reports of the conversation are counted.
-        case .createReport: CallCost(10)
+        // The open reports of the conversation are counted. And moderators look at each: nobody needs to make fifty at once.
+        case .createReport: CallCost(100)
         // A look-up in every slot.
         case .reports: CallCost(Slot.count, atOnce: 2)
         case .report, .resolveReport, .putRetention: CallCost()

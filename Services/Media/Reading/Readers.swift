@@ -42,6 +42,7 @@ final class Readers {
     /// The keys of grants that a change takes back, and of those that a store is being asked for.
     private var byConversation: [ConversationID: Set<Key>] = [:]
     private var byReader: [UserID: Set<Key>] = [:]
+    private var byMedia: [MediaID: Set<Key>] = [:]
     /// Requests to stores that a change has overtaken find their number gone.
     private var asking: [Key: UInt64] = [:]
     private var lastAsked: UInt64 = 0
@@ -181,12 +182,14 @@ final class Readers {
     private func index(_ key: Key, _ conversation: ConversationID?) {
         if let conversation { byConversation[conversation, default: []].insert(key) }
         if let reader = key.reader { byReader[reader, default: []].insert(key) }
+        byMedia[key.media, default: []].insert(key)
     }
 
     private func forgetEverything() {
         grants = [:]
         byConversation = [:]
         byReader = [:]
+        byMedia = [:]
         asking = [:]
     }
 
@@ -208,7 +211,7 @@ final class Readers {
 
     /// Forgets a file that is changed or gone.
     func forget(_ id: MediaID) {
-        forget(Set(grants.keys.filter { $0.media == id }))
+        if let keys = byMedia.removeValue(forKey: id) { forget(keys) }
     }
 
     // MARK: Changes
