@@ -46,6 +46,27 @@ import Testing
         #expect(try seqs(in: store) == [13, 14], "from a response that was on its way")
     }
 
+    @Test("of a message that is deleted for everyone no reply keeps the beginning, whichever of the two comes first")
+    func quotes() throws {
+        let store = try copy()
+        var deleted = message(11)
+        (deleted.text, deleted.deletedForEveryone, deleted.deletedAt) = (nil, true, time(20))
+        deleted.changeSeq = 15
+        func previews() throws -> [String?] {
+            try store.connection.all("SELECT parent_preview FROM messages WHERE seq > 11 ORDER BY seq") { $0.text(0) }
+        }
+        try store.apply([created(11), created(12, replyTo: 11), created(13, replyTo: 12)])
+        #expect(try previews() == ["pebble", "pebble"])
+        try store.apply([.message(deleted)])
+        #expect(try previews() == [nil, "pebble"])
+        try store.apply([created(14, replyTo: 11), .message(message(12, replyTo: 11))])
+        #expect(try previews() == [nil, "pebble", nil])
+        let other = try copy()
+        try other.apply([.message(message(12, replyTo: 11)), .message(deleted)])
+        let kept = try other.connection.first("SELECT count(*) FROM messages WHERE parent_preview IS NOT NULL") { $0.integer(0) }
+        #expect(kept == 0)
+    }
+
     @Test("who reads no changes is told with the conversation, and an older one takes nothing back")
     func told() throws {
         let store = try copy()
