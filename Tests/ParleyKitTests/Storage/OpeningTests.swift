@@ -188,14 +188,19 @@ import Testing
         #expect(try notifications.outbox().count == 1)
     }
 
-    @Test("signing out removes the file and its log")
+    @Test("signing out removes the file and its log, and what was set aside of it")
     func erase() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("copy.db")
-        let store = try LocalStore(path: path)
+        try Data(repeating: 7, count: 5_000).write(to: URL(fileURLWithPath: path))
+        let store = try LocalStore.open(path: path).store
+        for name in ["copy.db.unreadable-1-wal", "copy.db.unreadable-3", "other.db.unreadable-1"] {
+            try Data("text".utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+        }
         try store.enqueue(send("mine"), messageId(1))
         #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+        #expect(FileManager.default.fileExists(atPath: path + ".unreadable-1"))
         try LocalStore.erase(path: path)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["other.db.unreadable-1"])
     }
 }

@@ -39,8 +39,8 @@ extension LocalStore {
 
     private static func setAside(_ path: String) throws(StorageError) -> String {
         let files = FileManager.default
-        let free = (1...).first { !files.fileExists(atPath: "\(path).unreadable-\($0)") }!
-        let aside = "\(path).unreadable-\(free)"
+        let free = (1...).first { !files.fileExists(atPath: path + asideMark + "\($0)") }!
+        let aside = path + asideMark + "\(free)"
         // The log goes with its database: what is not in the file yet can be read there.
         for suffix in parts.reversed() where files.fileExists(atPath: path + suffix) {
             do {
@@ -53,6 +53,19 @@ extension LocalStore {
     }
 
     private static let parts = ["", "-wal", "-shm"]
+
+    /// Behind the name of a damaged database; its number follows.
+    private static let asideMark = ".unreadable-"
+
+    /// The damaged databases that were set aside, with their logs.
+    private static func filesAside(_ path: String) throws -> [String] {
+        let database = URL(fileURLWithPath: path)
+        let folder = database.deletingLastPathComponent().path
+        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder)
+            .filter { $0.hasPrefix(database.lastPathComponent + asideMark) }
+            .map { folder + "/" + $0 }
+    }
 
     /// Takes the outbox and the drafts over.
     private func salvage(from path: String) throws(StorageError) -> Int {
@@ -152,10 +165,11 @@ extension LocalStore {
         }
     }
 
-    /// Removes the copy from the device, with its files, when the user signs out.
+    /// Removes the copy from the device, with its files and what was set aside of it, when the user signs out.
     package static func erase(path: String) throws {
         // The database last: as long as it is there, its user is to be signed out.
         try FileFolder(ofDatabase: path).removeAll()
+        for file in try filesAside(path) { try FileManager.default.removeItem(atPath: file) }
         for suffix in parts where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.removeItem(atPath: path + suffix)
         }
