@@ -137,6 +137,8 @@ enum ChatEffect: Equatable {
     case markRead(Int64)
     case typing(Bool)
     case keepDraft(ConversationID, Draft?)
+    /// What could not be sent in a conversation that was left is kept there, before what was begun since.
+    case addToDraft(ConversationID, Draft)
     /// The user has turned away: other devices have the draft at once.
     case putDraft(ConversationID)
     case search(String)

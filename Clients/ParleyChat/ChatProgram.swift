@@ -96,8 +96,8 @@ package final class ChatProgram {
         _ = await withUnsafeContinuation { end = $0 }
         Reactor.forget(STDIN_FILENO)
         terminal.close()
-        // What the user did last is stored before the end.
-        act.finish()
+        // What the user did last is stored before the end, and what could not be sent of it.
+        act.yield { [act] in act.finish() }
         await worker.value
         for observer in observers + (open?.observers ?? []) { observer.cancel() }
         detail?.cancel()
@@ -293,7 +293,9 @@ package final class ChatProgram {
         case .accept: write { talk throws(ParleyError) in try await talk.accept() }
         case .decline: write { talk throws(ParleyError) in try await talk.decline() }
         case .send(let text, let parent):
-            write { talk throws(ParleyError) in try await talk.send(text, replyTo: parent) }
+            send(Draft(text: text, replyTo: parent)) { talk throws(ParleyError) in
+                try await talk.send(text, replyTo: parent)
+            }
         case .forward(let it, let target):
             let talk = parley.conversation(it.source)
             act.yield { [self] in
@@ -308,7 +310,8 @@ package final class ChatProgram {
             write { talk throws(ParleyError) in try await talk.delete(id, forEveryone ? .everyone : .forMe) }
         case .react(let id, let kind): write { talk throws(ParleyError) in try await talk.react(id, kind) }
         case .sendPoll(let question, let options, let isMultiple):
-            write { talk throws(ParleyError) in
+            let lines = [(isMultiple ? "+" : "") + question] + options
+            send(Draft(text: lines.joined(separator: "\n"))) { talk throws(ParleyError) in
                 try await talk.send(poll: question, options: options, multiple: isMultiple)
             }
         case .vote(let id, let options): write { talk throws(ParleyError) in try await talk.vote(id, options) }
@@ -321,7 +324,9 @@ package final class ChatProgram {
             write { [self] talk throws(ParleyError) in await apply(.mention(talk.id, try await talk.nextMention())) }
         case .loadScheduled: loadScheduled()
         case .schedule(let text, let time, let parent):
-            write { talk throws(ParleyError) in try await talk.schedule(text, at: time, replyTo: parent) }
+            send(Draft(text: text, replyTo: parent)) { talk throws(ParleyError) in
+                try await talk.schedule(text, at: time, replyTo: parent)
+            }
         case .sendScheduledNow(let message):
             write { talk throws(ParleyError) in try await talk.sendNow(message) }
         case .cancelScheduled(let id): write { talk throws(ParleyError) in try await talk.cancelScheduled(id) }
@@ -334,6 +339,7 @@ package final class ChatProgram {
         case .keepDraft(let id, let draft):
             let talk = parley.conversation(id)
             act.yield { [self] in await attempt { () throws(ParleyError) in try await talk.setDraft(draft) } }
+        case .addToDraft(let id, let written): addToDraft(written, in: id)
         case .putDraft(let id):
             let talk = parley.conversation(id)
             act.yield { await talk.putDraft() }
@@ -421,17 +427,35 @@ package final class ChatProgram {
         do throws(ParleyError) { try await body() } catch { apply(.notice(error.sentence)) }
     }
 
-    /// Copies the file, so that what is written next waits for it and stays behind it.
-    private func sendFile(_ path: String, _ text: String, replyTo parent: MessageID?) {
+    /// Sends what was written, after what was done before. What cannot be sent is given back: nothing of it is lost.
+    private func send(_ written: Draft, _ body: @escaping @Sendable (Talk) async throws(ParleyError) -> Void) {
         guard let talk = open?.talk else { return }
         act.yield { [self] in
             do throws(ParleyError) {
-                let file = LocalFile(UserPath.url(path))
-                try await talk.send(text, attachments: [file], replyTo: parent)
+                try await body(talk)
             } catch {
                 apply(.notice(error.sentence))
-                // Nothing that was written is lost.
-                if !text.isEmpty { apply(.draft(talk.id, Draft(text: text, replyTo: parent))) }
+                if !written.text.isEmpty { apply(.draft(talk.id, written)) }
+            }
+        }
+    }
+
+    /// Copies the file, so that what is written next waits for it and stays behind it.
+    private func sendFile(_ path: String, _ text: String, replyTo parent: MessageID?) {
+        let file = LocalFile(UserPath.url(path))
+        send(Draft(text: text, replyTo: parent)) { talk throws(ParleyError) in
+            try await talk.send(text, attachments: [file], replyTo: parent)
+        }
+    }
+
+    private func addToDraft(_ written: Draft, in id: ConversationID) {
+        let talk = parley.conversation(id)
+        act.yield { [self] in
+            // It may be open again.
+            if screen.talk?.id == id { return apply(.draft(id, written)) }
+            await attempt { () throws(ParleyError) in
+                let begun = await talk.draft
+                try await talk.setDraft(written.followed(by: begun))
             }
         }
     }

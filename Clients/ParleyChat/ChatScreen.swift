@@ -101,7 +101,7 @@ struct ChatScreen {
         case .presence(let online, let lastSeen):
             self.online = online
             self.lastSeen = lastSeen
-        case .draft(let id, let draft) where id == talk?.id: take(draft)
+        case .draft(let id, let draft): return id == talk?.id ? takeBack(draft) : [.addToDraft(id, draft)]
         case .uploads(let id, let uploads) where id == talk?.id: talk?.uploads = uploads
         case .repliesToAttachments(let isPossible): repliesToAttachments = isPossible
         case .connection(let state):
@@ -179,7 +179,7 @@ struct ChatScreen {
         case .notice(let text): notice = HarmlessText.line(text)
         case .time: return endTyping(after: 5)
         // Of one that was left.
-        case .info, .gone, .timeline, .receipts, .members, .typing, .draft, .uploads, .mention, .settingsHere, .bans,
+        case .info, .gone, .timeline, .receipts, .members, .typing, .uploads, .mention, .settingsHere, .bans,
             .invitations, .invited, .joinRequests:
             break
         }
@@ -251,13 +251,11 @@ struct ChatScreen {
         makeBubbles()
     }
 
-    /// What could not be sent, unless the user has begun again already.
-    private mutating func take(_ draft: Draft) {
-        guard var talk, talk.editor.isEmpty, talk.mode == .message else { return }
-        talk.editor.replace(with: draft.text)
-        if let parent = draft.replyTo { talk.mode = .reply(to: parent, sender: nil, preview: nil) }
-        self.talk = talk
+    /// What could not be sent is in the composer again.
+    private mutating func takeBack(_ draft: Draft) -> [ChatEffect] {
+        let effects = talk?.takeBack(draft) ?? []
         resumeReply()
+        return effects
     }
 
     /// The stored draft answers a message: it is named as soon as it is loaded, if it can still be answered.

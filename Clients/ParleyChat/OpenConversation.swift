@@ -76,6 +76,21 @@ struct OpenConversation {
         return [.keepDraft(id, kept)]
     }
 
+    /// Takes back what could not be sent: it comes before what was begun since, and both are kept.
+    mutating func takeBack(_ written: Draft) -> [ChatEffect] {
+        let all = written.followed(by: draft)
+        if case .edit(let message, _) = mode {
+            mode = .edit(message, draft: all.text)
+        } else {
+            editor.replace(with: all.text)
+            if mode == .message, let parent = all.replyTo { mode = .reply(to: parent, sender: nil, preview: nil) }
+        }
+        let effects = keep()
+        // That nothing is written may still come to be shown.
+        if !effects.isEmpty { isKeeping = true }
+        return effects
+    }
+
     /// Takes over what was written on another device, or that it was sent there, unless the user is writing here.
     mutating func takeOver(_ draft: Draft?) {
         shown = draft
@@ -88,5 +103,13 @@ struct OpenConversation {
             editor.replace(with: shown?.text ?? "")
             mode = shown?.replyTo.map { .reply(to: $0, sender: nil, preview: nil) } ?? .message
         }
+    }
+}
+
+extension Draft {
+    /// This, and what was begun after it.
+    func followed(by later: Draft?) -> Draft {
+        guard let later, !later.text.isEmpty else { return self }
+        return Draft(text: text + "\n" + later.text, replyTo: later.replyTo ?? replyTo)
     }
 }

@@ -265,8 +265,39 @@ import Testing
         other.apply(.draft(talkId(), Draft(text: "half", replyTo: messageId(1))))
         other.show([row(1, by: ben, "nine?")])
         #expect(other.shows("> half") && other.shows("Reply to ben: nine?"))
-        other.apply(.draft(talkId(), Draft(text: "older")))
-        #expect(other.shows("> half"))
+    }
+
+    @Test("what could not be sent is in the composer again, before what was begun since, or kept where it was written")
+    func givenBack() {
+        var device = Device([row(1, by: ben, "nine?")])
+        device.type("Ten")
+        device.press(.focusOut, .control("s"))
+        device.type("+2h")
+        device.press(.enter)
+        #expect(device.done().suffix(2) == [.schedule("Ten", at: at(121), replyTo: nil), .keepDraft(talkId(), nil)])
+        device.apply(.draft(talkId(), Draft(text: "Ten", replyTo: messageId(1))))
+        #expect(device.shows("> Ten") && device.shows("Reply to ben: nine?"))
+        #expect(device.done() == [.keepDraft(talkId(), Draft(text: "Ten", replyTo: messageId(1)))])
+        // That it was sent is shown too late.
+        device.apply(.info(entry(lastSeq: 1)))
+        #expect(device.shows("> Ten"))
+
+        device.apply(.draft(talkId(), Draft(text: "Nine")))
+        #expect(device.shows("> Nine") && device.shows("  Ten") && device.shows("Reply to ben: nine?"))
+        device.apply(.draft(talkId(2), Draft(text: "elsewhere")))
+        #expect(device.deeds() == [.addToDraft(talkId(2), Draft(text: "elsewhere"))])
+        #expect(!device.shows("elsewhere"))
+    }
+
+    @Test("what could not be sent waits for the end of an edit")
+    func givenBackDuringEdit() {
+        var device = Device([row(1, by: anna, "nine?")])
+        device.press(.up, .text("e"))
+        device.apply(.draft(talkId(), Draft(text: "Ten")))
+        #expect(device.done().contains(.keepDraft(talkId(), Draft(text: "Ten"))))
+        #expect(device.shows("> nine?"))
+        device.press(.escape)
+        #expect(device.shows("> Ten"))
     }
 
     @Test("what another device has written comes into the composer, and nothing while the user is writing there")

@@ -26,6 +26,7 @@ KEYS = {
     "new": "\x0e",
     "settings": "\x0f",
     "quit": "\x11",
+    "schedule": "\x13",
     "look away": "\x1b[O",
     "look": "\x1b[I",
 }

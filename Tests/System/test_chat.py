@@ -440,6 +440,25 @@ def test_settings_and_what_a_message_said_before(single, terminals, names):
 
 
 @pytest.mark.kills
+def test_what_cannot_be_scheduled_is_in_the_composer_again_and_a_draft(single, terminals, names):
+    alice_name, bob_name, _ = names
+    alice = terminals(single, alice_name)
+    begin(alice, bob_name)
+    alice.say("before")
+    alice.wait("Sent")
+    single.kill("ingest")
+    alice.type("Nine?")
+    alice.press("schedule")
+    alice.wait("When")
+    alice.say("+2h")
+    alice.wait("> Nine?", absent=("When",))
+    assert alice.leave() == 0
+    alice = terminals(single, alice_name)
+    alice.wait("Draft: Nine?")
+    single.revive()
+
+
+@pytest.mark.kills
 def test_nothing_is_lost_doubled_or_out_of_order_while_the_server_is_away(single, terminals, names):
     alice_name, bob_name, carol_name = names
     alice, bob = terminals(single, alice_name), terminals(single, bob_name)
