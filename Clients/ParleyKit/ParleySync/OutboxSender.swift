@@ -33,12 +33,15 @@ package struct OutboxStep: Sendable {
 ///
 /// The messages of a conversation, and what changes who is in it, go one after the other. A message whose files are still
 /// being uploaded keeps its place: those behind it wait. Edits, deletions and tapbacks
-/// wait for their own message alone. Conversations do not wait for each other.
+/// wait for their own message alone. Conversations do not wait for each other, also where the server puts off who is to
+/// come into one of them.
 package struct OutboxSender: Sendable {
     private var inFlight: [Int: OutboxCall] = [:]
     private var lastId = 0
     private var pausedUntil: Duration?
-    private var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
+    private var backoff = Self.newBackoff
+    /// Where a write about people was put off, such as one too many for a new account on this day.
+    private var delays: [ConversationID: Delay] = [:]
     private var awaitsToken = false
     private var messagesPerBatch = Self.mostMessagesPerBatch
     private var random: SeededGenerator
@@ -46,6 +49,16 @@ package struct OutboxSender: Sendable {
     private var writing: [ConversationID: (since: Duration, until: Duration)] = [:]
     /// From when on drafts are put: before, it is not known what other devices have written. Nil: there is no connection.
     private var draftsFrom: Duration?
+
+    private struct Delay {
+        /// Nil: the time has come.
+        var until: Duration?
+        var backoff = OutboxSender.newBackoff
+        /// Nothing in the conversation can be done before.
+        var isOfCreation = false
+    }
+
+    private static var newBackoff: Backoff { Backoff(first: .seconds(1), longest: .seconds(60)) }
 
     /// A put is of use when the user has paused for so long,
     private static let draftPause = Duration.seconds(3)
@@ -106,7 +119,7 @@ package struct OutboxSender: Sendable {
         var open: Set<ConversationID> = []
         for row in rows where !awaitsPause(row) {
             let lanes = row.lanes
-            let isFree = lanes.allSatisfy { !busy.contains($0) } && !sent.contains(row.key)
+            let isFree = lanes.allSatisfy { !busy.contains($0) } && !sent.contains(row.key) && !isDelayed(row)
             let continues = row.conversation.map(open.contains) ?? false && row.isMessage
             if row.isMessage, !row.awaitsFiles, isFree || continues, messages.count < messagesPerBatch,
                 bytes + row.size <= Self.batchBytes || messages.isEmpty
@@ -130,13 +143,22 @@ package struct OutboxSender: Sendable {
         return (messages, others)
     }
 
+    private func isDelayed(_ row: OutboxRow) -> Bool {
+        guard let id = row.conversation, let delay = delays[id], delay.until != nil else { return false }
+        return delay.isOfCreation || row.lanes.contains(.order(id))
+    }
+
     /// When to plan again; nil: not before a response or a new row.
     package var wakeAt: Duration? {
         guard !awaitsToken, !isBusy else { return nil }
-        return pausedUntil
-            ?? (writing.values.map(\.until) + [draftsFrom.flatMap { $0 > .zero ? $0 : nil }])
-            .compactMap(\.self).min()
+        if let pausedUntil { return pausedUntil }
+        var times = writing.values.map(\.until) + delays.values.compactMap(\.until)
+        if let draftsFrom, draftsFrom > .zero { times.append(draftsFrom) }
+        return times.min()
     }
+
+    /// Whether nothing is sent for the moment: the server takes nothing, or all that is left waits for its time.
+    package var isWaiting: Bool { wakeAt != nil && (pausedUntil != nil || inFlight.isEmpty) }
 
     // MARK: Drafts
 
@@ -167,12 +189,14 @@ package struct OutboxSender: Sendable {
     /// Whoever has waited waits no longer.
     package mutating func passTime(_ now: Duration) {
         writing = writing.filter { $0.value.until > now }
+        for (id, delay) in delays where delay.until.map({ $0 <= now }) ?? false { delays[id]?.until = nil }
         if let time = draftsFrom, time <= now { draftsFrom = .zero }
     }
 
     /// Asks to be connected again at once: the network is back.
     package mutating func resume() {
         pausedUntil = nil
+        delays = [:]
         backoff.succeeded()
     }
 
@@ -194,6 +218,7 @@ package struct OutboxSender: Sendable {
         switch (call, response) {
         case (.single(let row), .done(let response)):
             backoff.succeeded()
+            endDelay(of: row)
             step.completed.append((row, response))
         case (.batch(let rows), .batch(let results)): take(results, of: rows, at: now, &step)
         case (let call, .failure(let failure)): take(failure, of: call, at: now, &step)
@@ -225,11 +250,15 @@ package struct OutboxSender: Sendable {
         if failure.isUnauthenticated {
             awaitsToken = true
             step.needsFreshToken = true
+        } else if case .single(let row) = call, let id = row.conversation, row.isAboutPeople, failure.putsOff {
+            delay(id, isOfCreation: row.write.kind == "create", at: now, atLeast: failure.retryAfter)
         } else if failure.isTemporary {
             pause(at: now, atLeast: failure.retryAfter)
         } else if case .refused(let problem, _) = failure {
             switch call {
-            case .single(let row): step.refused.append((row, problem))
+            case .single(let row):
+                endDelay(of: row)
+                step.refused.append((row, problem))
             // Smaller ones, down to one message that is refused by itself.
             case .batch(let rows): messagesPerBatch = max(1, rows.count / 2)
             }
@@ -238,6 +267,27 @@ package struct OutboxSender: Sendable {
 
     private mutating func pause(at now: Duration, atLeast asked: Duration? = nil) {
         pausedUntil = now + backoff.pause(atLeast: asked, using: &random)
+    }
+
+    private mutating func delay(
+        _ id: ConversationID, isOfCreation: Bool, at now: Duration, atLeast asked: Duration?
+    ) {
+        var delay = delays[id] ?? Delay()
+        delay.isOfCreation = isOfCreation
+        delay.until = now + delay.backoff.pause(atLeast: asked, using: &random)
+        delays[id] = delay
+    }
+
+    private mutating func endDelay(of row: OutboxRow) {
+        if row.isAboutPeople, let id = row.conversation { delays[id] = nil }
+    }
+}
+
+extension CallFailure {
+    /// Whether the server has put off this request: too many, or not at the moment.
+    fileprivate var putsOff: Bool {
+        guard case .refused(let problem, _) = self else { return false }
+        return problem.status == 429 || problem.status == 503
     }
 }
 
@@ -251,6 +301,14 @@ private enum Lane: Hashable {
 
 extension OutboxRow {
     fileprivate var isMessage: Bool { if case .send = write { true } else { false } }
+
+    /// Whether it brings people into a conversation, which has limits of its own.
+    fileprivate var isAboutPeople: Bool {
+        switch write {
+        case .createGroup, .putMember: true
+        default: false
+        }
+    }
 
     fileprivate var isReply: Bool {
         if case .send(_, .some, _, _, _, _, _, _) = write { true } else { false }

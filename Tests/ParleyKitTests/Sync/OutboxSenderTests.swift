@@ -86,6 +86,62 @@ import Testing
         #expect(last >= .seconds(30))
     }
 
+    @Test(
+        "a group that cannot be created for the moment is tried later and later, and holds up no other conversation",
+        arguments: [Problem.Code.rateLimited, .overloaded])
+    func putsOffGroups(code: Problem.Code) {
+        var sender = OutboxSender(seed: 1)
+        let create = row(1, .createGroup(members: [ben], title: nil))
+        let rest = [
+            row(2, send("a"), about: 2), row(3, .mark(.muted(until: nil), after: 0)),
+            row(4, send("b"), in: other, about: 4),
+        ]
+        var now = Duration.zero
+        var last = Duration.zero
+        for _ in 0..<8 {
+            let calls = sender.plan([create], at: now)
+            #expect(keys(calls) == [[1]])
+            _ = sender.handle(
+                .failure(.refused(problem(code), retryAfter: .seconds(3))), for: calls[0].id, at: now)
+            #expect(sender.isWaiting)
+            let pause = sender.wakeAt! - now
+            #expect(pause >= .seconds(3) && pause <= .seconds(60))
+            let others = sender.plan([create] + rest, at: now + pause / 2)
+            #expect(keys(others) == [[4]] && !sender.isWaiting)
+            _ = sender.handle(.done(.message(message(4))), for: others[0].id, at: now + pause / 2)
+            now += pause
+            last = pause
+        }
+        #expect(last >= .seconds(30))
+        let calls = sender.plan([create], at: now)
+        _ = sender.handle(.done(.conversation(head(lastSeq: 0))), for: calls[0].id, at: now)
+        #expect(keys(sender.plan(rest, at: now)) == [[2, 4], [3]])
+    }
+
+    @Test("a member who cannot be added for the moment holds up what was written after that, and nothing else")
+    func putsOffMembers() {
+        var sender = OutboxSender(seed: 1)
+        let add = row(1, .putMember(ben, role: nil))
+        let rest = [
+            row(2, send("a"), about: 2), row(3, .edit(text: "b"), about: 2), row(4, .read(seq: 4)),
+            row(5, .rename(title: "x"), in: other),
+        ]
+        var calls = sender.plan([add], at: .zero)
+        _ = sender.handle(.failure(.refused(problem(.rateLimited), retryAfter: nil)), for: calls[0].id, at: .zero)
+        #expect(keys(sender.plan([add] + rest, at: .milliseconds(1))) == [[4], [5]])
+        sender.restart()
+        // Without a response nothing is known of the server.
+        calls = sender.plan([add], at: .seconds(60))
+        _ = sender.handle(.failure(.lost), for: calls[0].id, at: .seconds(60))
+        #expect(sender.plan([add] + rest, at: .seconds(60)).isEmpty)
+        sender.resume()
+        calls = sender.plan([add], at: .seconds(60))
+        let refused = sender.handle(
+            .failure(.refused(problem(.conflict), retryAfter: nil)), for: calls[0].id, at: .seconds(60))
+        #expect(refused.refused.map(\.row.key) == [1])
+        #expect(keys(sender.plan(rest, at: .seconds(60))) == [[2], [4], [5]])
+    }
+
     @Test("of a batch what was stored is done, what was refused fails, and the rest is sent again")
     func results() {
         var sender = OutboxSender(seed: 1)

@@ -97,7 +97,7 @@ extension Engine {
             if !untried.isEmpty { try store.markTried(untried) }
             for (id, call) in planned { submit(id, call) }
             // The server does not take them at the moment.
-            if sender.wakeAt != nil || uploader.isPaused { finishCatchUps() }
+            if sender.isWaiting || uploader.isPaused { finishCatchUps() }
         } catch {
             return fail(error)
         }
