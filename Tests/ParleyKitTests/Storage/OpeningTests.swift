@@ -123,6 +123,7 @@ import Testing
         let path = folder.file("copy.db")
         do {
             let store = try LocalStore(path: path)
+            try store.apply([.session(userId: anna, logId: UUIDBytes(high: 9, low: 9), useq: 0)])
             try store.enqueue(send("still to be sent"), messageId(1))
             try store.setDraft(Draft(text: "half a"), in: talk, at: time(1), key: key(9))
             try store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA writable_schema = ON")
@@ -135,6 +136,7 @@ import Testing
         #expect(opened.salvaged == 2)
         #expect(try opened.store.outbox().first?.write == send("still to be sent"))
         #expect(try opened.store.draft(in: talk)?.text == "half a")
+        #expect(try opened.store.userId() == anna)
     }
 
     @Test("a file that is no database is set aside, and does not stop the application")

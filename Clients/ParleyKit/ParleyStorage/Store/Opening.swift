@@ -67,13 +67,14 @@ extension LocalStore {
             .map { folder + "/" + $0 }
     }
 
-    /// Takes the outbox and the drafts over.
+    /// Takes the outbox and the drafts over, and whose they are.
     private func salvage(from path: String) throws(StorageError) -> Int {
         guard let damaged = try? Connection(path: path) else { return 0 }
         // Reads on where a part of the schema is damaged.
         try? damaged.execute("PRAGMA writable_schema = ON")
         let rows = Self.salvagedRows(damaged)
         let uploads = Self.salvagedUploads(damaged)
+        let user: UserID? = (try? damaged.first("SELECT user_id FROM account") { UserID($0.text(0)) }) ?? nil
         // Until version 8 they were not rows of the outbox.
         let drafts =
             (try? damaged.all("SELECT conversation_id, text, parent_id, at FROM drafts") { row in
@@ -83,6 +84,7 @@ extension LocalStore {
                 )
             }) ?? []
         try write { () throws(StorageError) in
+            if let user { try connection.run("UPDATE account SET user_id = ?1", user) }
             for row in rows { try insert(row) }
             for upload in uploads { try insert(upload, of: rows) }
             try failWithoutFiles(rows)
