@@ -8,6 +8,8 @@ package enum SyncEvent: Sendable {
     case stop
     case token(String)
     case tokenFailed
+    /// There is a token, and it is another user's.
+    case otherUser
     /// The WebSocket is open.
     case opened
     case frame(FrameFromServer)
@@ -171,6 +173,7 @@ public enum ConnectionState: Hashable, Sendable {
     case suspended(until: Timestamp?)
     /// Another session of this device took over. `Parley.connect()` takes it back.
     case superseded
-    /// The token is that of another user than the one whose copy this is.
+    /// The token is that of another user than the one whose copy this is. Nothing is asked or sent until `Parley.connect()`,
+    /// which asks for another token.
     case otherUser
 }

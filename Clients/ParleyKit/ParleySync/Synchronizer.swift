@@ -41,7 +41,7 @@ package struct Synchronizer: Sendable {
 
     // MARK: What is stored, too
 
-    var userId: UserID?
+    package internal(set) var userId: UserID?
     var logId: UUIDBytes?
     var useq: Int64?
     var syncCursor: String?
@@ -123,6 +123,7 @@ package struct Synchronizer: Sendable {
         case .stop: stop(&step)
         case .token(let token): take(token, now, &step)
         case .tokenFailed: tokenFailed(now, &step)
+        case .otherUser: end(.otherUser, &step)
         case .opened: greet(now, &step)
         case .frame(let frame): take(frame, now, &step)
         case .closed: closed(now, &step)

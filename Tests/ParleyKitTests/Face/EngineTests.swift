@@ -103,6 +103,80 @@ import Testing
         await other.close()
     }
 
+    @Test(
+        "what a user has written is never sent with the token of another one, and waits for one of theirs",
+        arguments: [signedToken(of: ben), "a token of another form"])
+    func keepsToItsUser(token: String) async throws {
+        let world = try FaceWorld()
+        try await Self.writeOffline("anna's", in: world)
+        let other = try await world.open(ben, file: "anna.db") { token }
+        await other.connect()
+        #expect(await first(other.connection) { $0 == .otherUser } != nil)
+        await other.catchUp()
+        await #expect(throws: ParleyError.unreachable) { _ = try await other.direct(with: UserID("cleo")!) }
+        try await other.conversation(world.group).send("more of anna's")
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(!world.network.takeCalls().contains("send"))
+        #expect(world.texts.isEmpty)
+        #expect(await first(other.pendingWrites) { $0 == 2 } != nil)
+        await other.close()
+        let again = try await world.connected()
+        #expect(await soon { world.texts == ["anna's", "more of anna's"] })
+        await again.close()
+    }
+
+    /// Leaves a copy of anna's with a message that waits.
+    private static func writeOffline(_ text: String, in world: FaceWorld) async throws {
+        let parley = try await world.connected()
+        _ = await first(parley.conversation(world.group).info) { $0 != nil }
+        await parley.disconnect()
+        try await parley.conversation(world.group).send(text)
+        await parley.close()
+    }
+
+    @Test("another user's token in the middle of a session ends it, and sends nothing")
+    func keepsToItsUserLater() async throws {
+        let world = try FaceWorld()
+        let asked = Mutex(0)
+        let parley = try await world.open {
+            let number = asked.withLock {
+                $0 += 1; return $0
+            }
+            return signedToken(of: number == 2 ? ben : anna)
+        }
+        await parley.connect()
+        await world.online(parley)
+        world.network.push(.tokenExpiring(at: time(1)), to: anna)
+        #expect(await first(parley.connection) { $0 == .otherUser } != nil)
+        try await parley.conversation(world.group).send("anna's")
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(world.texts.isEmpty)
+        #expect(asked.withLock { $0 } == 2)
+        await parley.connect()
+        #expect(await soon { world.texts == ["anna's"] })
+        await parley.close()
+    }
+
+    @Test("without a session what waits goes with a token that says whose it is, and with no other")
+    func asksWhoseTokensAre() async throws {
+        let world = try FaceWorld()
+        try await Self.writeOffline("anna's", in: world)
+        let silent = try await world.open()
+        await silent.catchUp()
+        #expect(world.texts.isEmpty)
+        await silent.close()
+        let own = try await world.open { signedToken(of: anna) }
+        await own.catchUp()
+        #expect(await soon { world.texts == ["anna's"] })
+        await own.close()
+    }
+
+    @Test("a token of another form than the contract's does not say whose it is")
+    func formsOfTokens() {
+        #expect(TokenUser.name(in: signedToken(of: anna)) == "anna")
+        for token in ["", "token-1", "a.b.c", "e30.e30.AA", "e30.e30"] { #expect(TokenUser.name(in: token) == nil) }
+    }
+
     @Test("nothing is sent and no timer runs before it is connected, and none once everything is done")
     func sleeps() async throws {
         let world = try FaceWorld()

@@ -82,6 +82,13 @@ final class FaceWorld: Sendable {
     }
 }
 
+/// A token that says whose it is, as those of the contract do. Nobody looks at its signature here.
+func signedToken(of user: UserID) -> String {
+    let payload = Data("{\"exp\":1,\"sub\":\"\(user)\",\"note\":\"ÿþ?>\"}".utf8).base64EncodedString()
+    let form = payload.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+    return "e30." + form.replacingOccurrences(of: "=", with: "") + ".AA"
+}
+
 /// Waits for a state, for at most half a minute: much longer than needed, since the machine may be busy.
 func first<Element: Sendable>(
     _ updates: some AsyncSequence<Element, Never> & Sendable, where isIt: @escaping @Sendable (Element) -> Bool

@@ -55,6 +55,7 @@ extension Engine {
         guard !uploads.isEmpty else { return }
         for upload in uploads where uploader.isRemovable(upload) { try remove(upload.file, from: store) }
         guard token != nil else { return needToken(isFresh: false) }
+        guard isTokenOfUser else { return }
         for (id, call) in uploader.plan(uploads, at: clock.now) { submit(id, call) }
     }
 

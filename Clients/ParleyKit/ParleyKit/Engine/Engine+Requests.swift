@@ -91,6 +91,8 @@ extension Engine {
             let rows = try store.sendable(limit: OutboxSender.rowsToPlan)
             guard !rows.isEmpty else { return finishCatchUps() }
             guard token != nil else { return needToken(isFresh: false) }
+            // A session will say whose it is.
+            guard isTokenOfUser else { return finishCatchUps() }
             let planned = sender.plan(rows, at: clock.now)
             // From here on the server may know them.
             let untried = planned.flatMap(\.call.rows).filter { !$0.wasTried }.map(\.key)

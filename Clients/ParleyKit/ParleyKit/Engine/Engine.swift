@@ -37,6 +37,11 @@ package actor Engine {
     private var isTokenUnproven = false
     private var askForTokenAt: Duration?
     private var waitingForToken: [CheckedContinuation<Void, Never>] = []
+    /// It is certain that what was written in the copy may be sent with the token: the token names the user, or a session
+    /// has. Before the first session it is nobody's copy yet.
+    var isTokenOfUser = false
+    /// The application gave another user's token: nothing is asked or sent until it connects again.
+    private var hasTokenOfOther = false
 
     // MARK: The session
 
@@ -106,11 +111,14 @@ package actor Engine {
     // MARK: On and off
 
     /// Whether anything may be sent.
-    var isActive: Bool { store != nil && restartAt == nil && (isConnected || !catchingUp.isEmpty) }
+    var isActive: Bool {
+        store != nil && restartAt == nil && !hasTokenOfOther && (isConnected || !catchingUp.isEmpty)
+    }
 
     func connect() {
         guard store != nil else { return }
         isConnected = true
+        hasTokenOfOther = false
         activate()
         handle([.start])
         sender.resume()
@@ -128,7 +136,7 @@ package actor Engine {
 
     /// Brings the copy up to date, and sends what waits, once.
     func catchUp() async {
-        guard store != nil else { return }
+        guard store != nil, !hasTokenOfOther else { return }
         lastCatchUp += 1
         let number = lastCatchUp
         await withTaskCancellationHandler {
@@ -260,7 +268,9 @@ package actor Engine {
     private func take(_ state: ConnectionState) {
         hub.set(state)
         sender.connected(state == .online, at: clock.now)
+        if state == .otherUser { return endForOther() }
         guard state == .online else { return }
+        isTokenOfUser = true
         proveToken()
         // The network is back.
         sender.resume()
@@ -289,6 +299,7 @@ package actor Engine {
             sender = OutboxSender(seed: random.next())
             uploader = UploadSender(seed: random.next())
             restartAt = nil
+            hasTokenOfOther = false
         } catch {
             return fail(error)
         }
@@ -302,7 +313,7 @@ package actor Engine {
 
     func needToken(isFresh: Bool) {
         if !isFresh, let token { return handle([.token(token)]) }
-        guard tokenTask == nil, askForTokenAt == nil else { return }
+        guard !hasTokenOfOther, tokenTask == nil, askForTokenAt == nil else { return }
         // A server that refuses fresh tokens must not be asked without a pause.
         if isTokenUnproven { askForToken(later: true) } else { askForToken(later: false) }
     }
@@ -338,12 +349,26 @@ package actor Engine {
         tokenTask = nil
         defer { tellTokenWaiters() }
         guard store != nil else { return }
+        let name = TokenUser.name(in: fresh)
+        if let name, let user = sync.userId, name != user.name { return handle([.otherUser]) }
         token = fresh
+        // One that does not say whose it is may be given to the session that there is, which goes on only if it is the same user's.
+        isTokenOfUser = name != nil || sync.userId == nil || isTokenOfUser && session != nil
         isTokenUnproven = true
         sender.tokenArrived()
         uploader.tokenArrived()
         handle([.token(fresh)])
         pump()
+    }
+
+    /// The copy, and what waits in it, stays as it is.
+    private func endForOther() {
+        hasTokenOfOther = true
+        isTokenOfUser = false
+        token = nil
+        askForTokenAt = nil
+        cancelCalls()
+        endCatchUps()
     }
 
     private func takeNoToken(_ error: any Error) {
@@ -364,11 +389,10 @@ package actor Engine {
     // MARK: Time
 
     func scheduleWake() {
+        let maySend = isActive && token != nil && isTokenOfUser
         let times = [
             restartAt, askForTokenAt, session?.openBy, typing.nextEnd, isActive ? sync.wakeAt : nil,
-            isActive && token != nil ? sender.wakeAt : nil,
-            isActive && token != nil ? uploader.wakeAt : nil, nextEndOfMute(),
-            lookAgainAt, nextExpiry(),
+            maySend ? sender.wakeAt : nil, maySend ? uploader.wakeAt : nil, nextEndOfMute(), lookAgainAt, nextExpiry(),
         ]
         let next = times.compactMap(\.self).min()
         guard next != wakeAt else { return }
