@@ -4,8 +4,7 @@ import type { StoredPart } from "./copy/blobs.ts";
 import { accountOf, type Touched } from "./copy/copy.ts";
 import type { ProfileRecord, Reading } from "./copy/database.ts";
 import { eraseIndexedDB } from "./copy/indexeddb.ts";
-import { messagesBefore } from "./copy/messages.ts";
-import { membersOf, receiptsOf } from "./copy/receipts.ts";
+import { lastReceipts, membersOf } from "./copy/receipts.ts";
 import { isRequest } from "./copy/requests.ts";
 import { conversationPath, get, messagePath } from "./http.ts";
 import { Hub } from "./hub.ts";
@@ -411,18 +410,4 @@ async function problemsOf(rows: Reading): Promise<kit.RefusedWrite[]> {
   return refused.map(({ key, write, conversationId, messageId, problem }) => {
     return { key, kind: write.kind, conversationId: conversationId || undefined, messageId, problem: problem! };
   });
-}
-
-/** So many of the last messages are looked through for one of the user's own. */
-const messagesRead = 200;
-
-async function lastReceipts(rows: Reading, id: Id): Promise<kit.ReceiptsView | null> {
-  const head = await rows.get("conversations", id);
-  const { userId } = await accountOf(rows);
-  if (!head) return null;
-  const messages = await messagesBefore(rows, id, head.clearedSeq + 1, head.lastSeq, messagesRead);
-  const own = messages.findLast(({ senderId, kind, deletedForEveryone }) => {
-    return senderId === userId && kind !== "system" && !deletedForEveryone;
-  });
-  return own ? await receiptsOf(rows, id, own) : null;
 }

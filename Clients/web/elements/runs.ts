@@ -23,6 +23,13 @@ export function placesOf(rows: TimelineRow[]): Place[] {
   });
 }
 
+/** The last of one's own messages that the server has and that is not deleted. */
+export function lastSentOf(rows: TimelineRow[]): TimelineRow | undefined {
+  return rows.findLast(({ isOwn, state, message: { kind, deletedForEveryone } }) =>
+    isOwn && state === "stored" && kind !== "system" && !deletedForEveryone
+  );
+}
+
 function startsTime(before: TimelineRow | undefined, row: TimelineRow): boolean {
   if (!before) return true;
   return !isSameDay(before.message.createdAt, row.message.createdAt) || between(before, row) > pause;

@@ -11,7 +11,7 @@ import type { ConversationId, MessageId } from "../core/model.ts";
 import { type BubbleActions, showRow } from "./bubble.ts";
 import { arrange, Endings, gathered, iconOf, make, on, set } from "./dom.ts";
 import { MessageKeys } from "./message-keys.ts";
-import { type Place, placesOf } from "./runs.ts";
+import { lastSentOf, type Place, placesOf } from "./runs.ts";
 import type { Viewed } from "./viewer.ts";
 import { dayText, onNewDay, timeText, today } from "./words.ts";
 
@@ -196,11 +196,10 @@ export class Timeline extends HTMLElement {
     this.#keys.keepOneTabStop();
   }
 
-  /** The last of one's own messages that the server has: its status stands below it. */
+  /** Its status stands below it. */
   #statusRow(): TimelineRow | undefined {
-    const id = this.#receipts?.messageId;
-    const row = this.#view.rows.findLast((row) => row.isOwn && row.state === "stored" && row.message.kind !== "system");
-    return row && row.id === id && !row.message.deletedForEveryone ? row : undefined;
+    const row = lastSentOf(this.#view.rows);
+    return row?.id === this.#receipts?.messageId ? row : undefined;
   }
 
   #node(row: TimelineRow, place: Place, receipts: ReceiptsView | null, isNew: boolean): HTMLElement {

@@ -2,6 +2,8 @@ import type { ConversationId, DeliveryStatus, Member, Message, Status, UserId } 
 import type { ReceiptsView } from "../client.ts";
 import { accountOf, type CopyWriter } from "./copy.ts";
 import { type ConversationRecord, type HorizonRecord, type Reading, type ReceiptRecord, within } from "./database.ts";
+import { messagesBefore } from "./messages.ts";
+import { outboxOf } from "./outbox-rows.ts";
 
 /** The server names who has received and read up to this many members; of more it tells counts. */
 const mostNamed = 50;
@@ -92,6 +94,25 @@ export async function membersOf(rows: Reading, id: ConversationId, limit?: numbe
     const [deliveredSeq, readSeq] = [horizons?.delivered[userId] ?? 0, horizons?.read[userId] ?? 0];
     return { userId, role, joinedSeq, deliveredSeq, readSeq };
   });
+}
+
+/** So many of the last messages are looked through for one of the user's own. */
+const messagesRead = 200;
+
+/** The receipts of the last message that the user sent and has not deleted, if it is one of these. */
+export async function lastReceipts(rows: Reading, id: ConversationId): Promise<ReceiptsView | null> {
+  const head = await rows.get("conversations", id);
+  if (!head) return null;
+  const { userId } = await accountOf(rows);
+  const waiting = (await outboxOf(rows, id)).filter(({ write, state }) =>
+    write.kind === "delete" && state === "waiting"
+  );
+  const deleted = waiting.map(({ messageId }) => messageId);
+  const messages = await messagesBefore(rows, id, head.clearedSeq + 1, head.lastSeq, messagesRead);
+  const own = messages.findLast(({ id, senderId, kind, deletedForEveryone }) => {
+    return senderId === userId && kind !== "system" && !deletedForEveryone && !deleted.includes(id);
+  });
+  return own ? await receiptsOf(rows, id, own) : null;
 }
 
 /**
