@@ -176,24 +176,28 @@ def test_a_refused_edit_is_rolled_back_and_says_why(people):
     assert bob.call("GET", f"/v1/conversations/{group}/messages/{said['id']}")["text"] == "as it was"
 
 
+FULL = """
+    () => {
+        globalThis.isFull = true;
+        for (const name of ["put", "add"]) {
+            const write = IDBObjectStore.prototype[name];
+            IDBObjectStore.prototype[name] = function (record) {
+                if (isFull) throw new DOMException("No room.", "QuotaExceededError");
+                return write.call(this, record);
+            };
+        }
+    }
+"""
+"""The browser's storage is full, until `isFull` is false."""
+
+
 def test_what_cannot_be_kept_stays_where_it_was_written(people):
     alice, bob = people("alice", "bob")
     group = alice.group("Full", bob)
     said = bob.say(group, "is there room?")
     tab = alice.open().choose("Full")
     tab.act("is there room?", "Reply")
-    tab.page.evaluate(
-        """() => {
-            globalThis.isFull = true;
-            for (const name of ["put", "add"]) {
-                const write = IDBObjectStore.prototype[name];
-                IDBObjectStore.prototype[name] = function (record) {
-                    if (isFull) throw new DOMException("No room.", "QuotaExceededError");
-                    return write.call(this, record);
-                };
-            }
-        }"""
-    )
+    tab.page.evaluate(FULL)
     tab.field.fill("no room for this")
     tab.field.press("Enter")
     expect(tab.page.get_by_text("This message cannot be kept in this browser.")).to_be_visible()
@@ -209,6 +213,40 @@ def test_what_cannot_be_kept_stays_where_it_was_written(people):
     alice.finds(group, ["is there room?", "nor for this", "no room for this"])
     kept = alice.call("GET", f"/v1/conversations/{group}/messages")["messages"][-1]
     assert kept["replyTo"]["messageId"] == said["id"]
+
+
+def test_an_edit_and_a_poll_that_cannot_be_kept_stay_where_they_were_written(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Full", bob)
+    alice.say(group, "as it was")
+    tab = alice.open().choose("Full")
+    tab.field.fill("half a thought")
+    tab.act("as it was", "Edit")
+    tab.page.evaluate(FULL)
+    tab.field.fill("as it is to be")
+    tab.field.press("Enter")
+    expect(tab.page.get_by_text("This message cannot be kept in this browser.")).to_be_visible()
+    expect(tab.field).to_have_value("as it is to be")
+    expect(tab.button("Cancel edit")).to_be_visible()
+    tab.page.evaluate("isFull = false")
+    tab.field.press("Enter")
+    tab.shows("as it is to be")
+    expect(tab.field).to_have_value("half a thought")
+    tab.field.fill("")
+
+    tab.button("New poll").click()
+    dialog = tab.page.get_by_role("dialog", name="New poll")
+    dialog.get_by_label("Question", exact=True).fill("Which day?")
+    dialog.get_by_label("Options, a line each").last.fill("Saturday\nSunday")
+    tab.page.evaluate("isFull = true")
+    dialog.get_by_role("button", name="Send poll").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("This message cannot be kept in this browser.")
+    expect(dialog.get_by_label("Question", exact=True)).to_have_value("Which day?")
+    tab.page.evaluate("isFull = false")
+    dialog.get_by_role("button", name="Send poll").click()
+    expect(dialog).to_have_count(0)
+    tab.shows("Which day?")
+    alice.finds(group, ["as it is to be", "Which day?"])
 
 
 def test_a_page_that_may_keep_nothing_says_so(people):

@@ -8,7 +8,7 @@ import { canRecord, VoiceRecorder } from "./recorder.ts";
 import { openNewPoll } from "./new-poll.ts";
 import { openScheduled } from "./scheduled.ts";
 import { everybody, mentionsIn } from "./text.ts";
-import { previewOf } from "./words.ts";
+import { notKept, previewOf } from "./words.ts";
 
 /** What the composer needs of the conversation it stands in. */
 export interface ComposerHost {
@@ -33,7 +33,7 @@ export class Composer extends HTMLElement {
   #host!: ComposerHost;
   #endings = new Endings();
   #replyTo: MessageId | null = null;
-  #editing: { id: MessageId; draft: string; hasFailed: boolean } | null = null;
+  #editing: { row: TimelineRow; draft: string } | null = null;
   #mentions?: Mentions;
 
   #field = make("textarea", {
@@ -145,7 +145,7 @@ export class Composer extends HTMLElement {
 
   edit(row: TimelineRow): void {
     if (this.#editing) this.#stopEditing();
-    this.#editing = { id: row.id, draft: this.#field.value, hasFailed: row.state === "failed" };
+    this.#editing = { row, draft: this.#field.value };
     this.#showBar("edit", "Editing", row.message.text ?? "", "Cancel edit", () => this.#stopEditing());
     this.#write(row.message.text ?? "");
     this.focusField();
@@ -241,30 +241,39 @@ export class Composer extends HTMLElement {
     await this.#adding;
     const text = this.#field.value.trim();
     if (this.#button.disabled) return;
-    if (this.#editing) {
-      const { id, hasFailed } = this.#editing;
-      this.#stopEditing();
-      await this.#client.edit(this.#id, id, text);
-      if (hasFailed) await this.#client.retry(this.#id, id);
-      return;
-    }
+    if (this.#editing) return await this.#sendEdit(this.#editing.row, text);
     const files = this.#files.files;
     const options = { ...this.#options(text), files };
     this.#empty();
     try {
       await this.#client.send(this.#id, text, options);
     } catch (error) {
-      // It could not be kept on this device, so it stays where it was written.
-      console.warn("parley: the message cannot be kept", error);
       this.#write(text);
       this.#files.restore(files);
       if (options.replyTo) await this.#resumeReply(options.replyTo);
-      this.#tell("This message cannot be kept in this browser. Is its storage full?");
-      return;
+      return this.#tellNotKept(error);
     }
     this.#keepDraft();
     this.#keepDraft.flush();
     this.#host.sent();
+  }
+
+  async #sendEdit(row: TimelineRow, text: string): Promise<void> {
+    this.#stopEditing();
+    try {
+      await this.#client.edit(this.#id, row.id, text);
+      if (row.state === "failed") await this.#client.retry(this.#id, row.id);
+    } catch (error) {
+      this.edit(row);
+      this.#write(text);
+      this.#tellNotKept(error);
+    }
+  }
+
+  /** It could not be kept on this device, so it stays where it was written. */
+  #tellNotKept(error: unknown): void {
+    console.warn("parley: the message cannot be kept", error);
+    this.#tell(notKept);
   }
 
   #options(text: string) {
@@ -286,8 +295,8 @@ export class Composer extends HTMLElement {
 
   /** Shows what waits for its time, and chooses one for what is written. Files are sent at once only. */
   #ask(): void {
-    openNewPoll(this.parentElement!, (question, options, multiple) => {
-      void this.#client.send(this.#id, question, { poll: { options, multiple } });
+    openNewPoll(this.parentElement!, async (question, options, multiple) => {
+      await this.#client.send(this.#id, question, { poll: { options, multiple } });
       this.#host.sent();
     });
   }

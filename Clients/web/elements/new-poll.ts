@@ -1,21 +1,25 @@
 import { openDialog } from "./dialog.ts";
 import { make, on } from "./dom.ts";
+import { notKept } from "./words.ts";
 
 /** Asks for a question and its options. */
 export function openNewPoll(
   owner: Element,
-  send: (question: string, options: string[], multiple: boolean) => void,
+  send: (question: string, options: string[], multiple: boolean) => Promise<void>,
 ): void {
   const question = make("input", { type: "text", required: true, dir: "auto", "aria-label": "Question" });
   const options = make("textarea", { rows: "4", required: true, dir: "auto", "aria-label": "Options, a line each" });
   const several = make("input", { type: "checkbox" });
   const labelled = (text: string, field: HTMLElement) => make("label.stacked", text, field);
+  const button = make("button", { type: "submit" }, "Send poll");
+  const problem = make("p.problem", { role: "alert", hidden: true }, notKept);
   const form = make(
     "form.poll-form",
     labelled("Question", question),
     labelled("Options, a line each", options),
     make("label", several, " Several may be chosen"),
-    make("button", { type: "submit" }, "Send poll"),
+    problem,
+    button,
   );
   const dialog = openDialog(owner, "New poll", form);
   const lines = () => options.value.split("\n").map((line) => line.trim()).filter((line) => line);
@@ -25,10 +29,17 @@ export function openNewPoll(
     const isGood = texts.length >= 2 && texts.length <= 12 && new Set(texts).size === texts.length && !isLong;
     options.setCustomValidity(isGood ? "" : "2 to 12 different options of at most 100 characters, a line each");
   });
-  on(form, "submit", (event) => {
+  on(form, "submit", async (event) => {
     event.preventDefault();
     if (!question.value.trim()) return;
-    dialog.close();
-    send(question.value.trim(), lines(), several.checked);
+    button.disabled = true;
+    problem.hidden = true;
+    try {
+      await send(question.value.trim(), lines(), several.checked);
+      dialog.close();
+    } catch (error) {
+      console.warn("parley: the poll cannot be kept", error);
+      problem.hidden = button.disabled = false;
+    }
   });
 }

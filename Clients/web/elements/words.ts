@@ -14,6 +14,8 @@ import { patternOf } from "./text.ts";
 
 // What names, times and states are called.
 
+export const notKept = "This message cannot be kept in this browser. Is its storage full?";
+
 /** A name in a text between isolates, so that its direction turns nothing around it. It has none itself. */
 export function isolated(names: UserNames, user: UserId): string {
   const name = names.of(user);
