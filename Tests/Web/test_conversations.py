@@ -154,6 +154,22 @@ def test_nobody_is_called_to_a_page_of_which_another_tab_is_in_front(people):
     assert behind.page.evaluate("notified") == [f"{alice.name}: seen nowhere"]
 
 
+def test_nobody_is_called_for_what_is_muted(people):
+    alice, bob = people("alice", "bob")
+    muted, group = alice.group("Muted", bob), alice.group("News", bob)
+    tab = bob.open().choose("News")
+    bob.call("PUT", f"/v1/conversations/{muted}/mute", {})
+    expect(tab.option("Muted")).to_have_accessible_name(re.compile("^Muted, muted, "))
+    tab.page.evaluate(NOTIFIED)
+    look_away(tab)
+    alice.say(muted, "psst", mentions=[bob.name])
+    expect(tab.option("Muted")).to_contain_text("psst")
+    alice.say(group, "listen")
+    tab.page.wait_for_function("() => notified.length > 0")
+    tab.page.wait_for_timeout(300)
+    assert tab.page.evaluate("notified") == [f"{alice.name}: listen"]
+
+
 def look_away(tab):
     tab.page.evaluate(
         """() => {

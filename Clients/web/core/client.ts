@@ -313,6 +313,8 @@ export interface ParleyClient {
   presence(user: UserId): Watched<Presence>;
   /** Messages of others that have just arrived, each once in every tab: to announce and to notify of. */
   onArrival(listener: (message: Message) => void): () => void;
+  /** Whether the user is to be called for such a message: it is not read, here or elsewhere, and its conversation not muted. */
+  isNews(message: Message): Promise<boolean>;
 
   // Writing. Resolves when the write is kept on this device.
   send(id: ConversationId, text: string, options?: SendOptions): Promise<MessageId>;

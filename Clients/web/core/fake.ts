@@ -167,6 +167,10 @@ export class FakeClient implements ParleyClient {
     return () => void this.arrivals.delete(listener);
   }
 
+  isNews() {
+    return Promise.resolve(true);
+  }
+
   // Writing.
 
   send(id: string, text: string, options: { replyTo?: string; mentions?: UserId[] } = {}) {

@@ -223,3 +223,10 @@ export async function unreadTotal(rows: Reading, queries: LiveQueries): Promise<
   }
   return sum;
 }
+
+/** A mute holds for mentions, too. */
+export async function isNews(rows: Reading, { conversationId, seq }: Message): Promise<boolean> {
+  const head = await rows.get("conversations", conversationId);
+  if (!head || seq <= Math.max(head.readSeq, head.clearedSeq)) return false;
+  return !isMuted(shownMarks(head, await outboxOf(rows, conversationId)));
+}

@@ -9,7 +9,7 @@ import { isRequest } from "./copy/requests.ts";
 import { conversationPath, get, messagePath } from "./http.ts";
 import { Hub } from "./hub.ts";
 import { groupOf, invitationRequest, isNoMember, notGood } from "./invitations.ts";
-import { conversationList, oneRow, requestRows, unreadTotal } from "./lists.ts";
+import { conversationList, isNews, oneRow, requestRows, unreadTotal } from "./lists.ts";
 import { type LiveOptions, LiveQuery } from "./live.ts";
 import type * as model from "./model.ts";
 import { openCopy } from "./opening.ts";
@@ -224,6 +224,10 @@ class Parley extends Writing implements kit.ParleyClient {
   onArrival(listener: (message: model.Message) => void): () => void {
     this.hub.whenArrived.add(listener);
     return () => void this.hub.whenArrived.delete(listener);
+  }
+
+  isNews(message: model.Message): Promise<boolean> {
+    return this.hub.database.read((rows) => isNews(rows, message));
   }
 
   // Files.

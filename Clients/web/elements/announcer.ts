@@ -7,7 +7,8 @@ const inFront = "parley in front";
 
 /**
  * Tells of new messages: screen readers by a hidden region, of a page that is in front; the user by a notification, of a
- * page that is not, where they have allowed it. Each message once.
+ * page that is not, where they have allowed it. Each message once. What is muted, or was read elsewhere, is told of only where
+ * it is shown in front.
  */
 export class Announcer extends HTMLElement {
   #endings = new Endings();
@@ -17,9 +18,12 @@ export class Announcer extends HTMLElement {
     "aria-relevant": "additions",
   });
 
-  open(client: ParleyClient, onopen: (id: ConversationId) => void): void {
+  /** `opened` is the conversation that is shown. */
+  open(client: ParleyClient, opened: () => ConversationId | null, onopen: (id: ConversationId) => void): void {
     this.append(this.#region);
-    this.#endings.add(client.onArrival((message) => {
+    this.#endings.add(client.onArrival(async (message) => {
+      const isSeen = isPageInFront() && opened() === message.conversationId;
+      if (!isSeen && !await client.isNews(message).catch(() => false)) return;
       const { names, userId } = client;
       const text = `${isolated(names, message.senderId)}: ${previewOf(message, userId.value, names)}`;
       if (isPageInFront()) this.#say(text);

@@ -199,7 +199,7 @@ export class ParleyChat extends HTMLElement {
     this.#layout.replaceChildren(this.#sidebar(client), this.#main);
     this.shadowRoot!.replaceChildren(this.#layout, banner, this.#problems, announcer);
     banner.open(client);
-    announcer.open(client, (id) => this.open(id));
+    announcer.open(client, () => this.#opened, (id) => this.open(id));
     this.#conversations.open(client);
     this.#search.open(client);
     this.#conversations.onopen = (id) => this.open(id);

@@ -4,7 +4,7 @@ import { compare, digestOf } from "../../core/copy/digest.ts";
 import { MemoryDatabase } from "../../core/copy/memory.ts";
 import { complete } from "../../core/copy/outbox-rows.ts";
 import { receiptsOf } from "../../core/copy/receipts.ts";
-import { oneRow } from "../../core/lists.ts";
+import { isNews, oneRow } from "../../core/lists.ts";
 import type { Message } from "../../core/model.ts";
 import { searchCopy } from "../../core/search.ts";
 import type { Range } from "../../core/sync/events.ts";
@@ -286,4 +286,18 @@ Deno.test("a discarded copy keeps drafts and outbox, and nothing else", async ()
     ...await rows.all("messages"),
   ]);
   expectEqual([left, (await copy.rows()).length], [[], 1]);
+});
+
+Deno.test("the user is called for what is unread, but not where it is muted, also where it mentions them", async () => {
+  const copy = await Copy.begin(2, { readSeq: 1 });
+  const news = (seq: number) =>
+    copy.database.read((rows) => isNews(rows, message(seq, { mentions: ["anna"], mentionsAll: true })));
+  expectEqual([await news(1), await news(2)], [false, true]);
+  await copy.write({ kind: "mark", mark: { of: "muted", until: "2126-01-01T00:00:00.000Z" }, after: 0 });
+  expectEqual(await news(2), false);
+  await copy.write({ kind: "mark", mark: { of: "muted", until: "2020-01-01T00:00:00.000Z" }, after: 0 });
+  expectEqual(await news(2), true);
+  const change = { useq: 1, at: "", conversationId: talk };
+  await copy.apply({ write: "privateChange", change: { ...change, kind: "read.moved", readSeq: 2 } });
+  expectEqual([await news(2), await news(3)], [false, true]);
 });
