@@ -390,6 +390,27 @@ def test_what_one_keeps_to_oneself_is_in_the_menu_of_a_conversation(people):
     expect(options.first).to_have_accessible_name(re.compile("^First, pinned, "))
 
 
+def test_a_mark_as_unread_stays_until_the_user_opens_the_conversation(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Later", bob)
+    seq = alice.say(group, "read it later")["seq"]
+    bob.call("POST", f"/v1/conversations/{group}/receipts", {"readSeq": seq})
+    tab = bob.open()
+    # Without a mark it is open from the start, and the mark of another device stays.
+    tab.shows("read it later")
+    bob.call("PUT", f"/v1/conversations/{group}/unread")
+    marked = re.compile("^Later, marked as unread, ")
+    expect(tab.option("Later")).to_have_accessible_name(marked)
+    tab.page.reload()
+    expect(tab.option("Later")).to_have_accessible_name(marked)
+    tab.page.wait_for_timeout(1_000)
+    expect(tab.option("Later")).to_have_accessible_name(marked)
+    assert bob.call("GET", f"/v1/conversations/{group}")["markedUnread"]
+    tab.choose("Later")
+    expect(tab.option("Later")).not_to_have_accessible_name(marked)
+    eventually(lambda: "markedUnread" not in bob.call("GET", f"/v1/conversations/{group}"), "the mark has gone")
+
+
 def test_who_is_blocked_vanishes_from_groups_at_once_and_comes_back(people):
     alice, bob, carol = people("alice", "bob", "carol")
     group, pair = alice.group("Trio", bob, carol), alice.direct(bob)

@@ -1,4 +1,10 @@
-import { isBetweenAttempts, type ParleyClient, type RefusedWrite, type SendOptions } from "../core/client.ts";
+import {
+  type ConversationRow,
+  isBetweenAttempts,
+  type ParleyClient,
+  type RefusedWrite,
+  type SendOptions,
+} from "../core/client.ts";
 import type { ConversationId, Message, MessageId } from "../core/model.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
@@ -92,13 +98,13 @@ export class ParleyChat extends HTMLElement {
   open(id: ConversationId, message?: MessageId): void {
     const client = this.#client;
     if (!client) return;
+    void client.unmarkUnread(id);
     if (id === this.#opened && this.#view) {
       if (message) this.#view.jump(message);
       else this.#view.focusField();
       return;
     }
     this.#opened = id;
-    void client.unmarkUnread(id);
     const view = this.#view = new ConversationView();
     view.extraOf = (message) => this.#extraOf(message);
     view.onback = () => this.#back();
@@ -218,7 +224,7 @@ export class ParleyChat extends HTMLElement {
     this.#openFirst(client);
   }
 
-  /** On a wide screen the latest conversation is open from the start. */
+  /** On a wide screen the latest conversation is open from the start. A mark as unread is left for the user to end. */
   #openFirst(client: ParleyClient): void {
     if (this.clientWidth < 720) return;
     const list = client.conversations(1);
@@ -226,7 +232,8 @@ export class ParleyChat extends HTMLElement {
     const end = list.subscribe((view) => {
       if (hasBegun || !view.isLoaded || !view.rows.length) return;
       hasBegun = true;
-      if (!this.#opened) this.open(view.rows[0]!.id);
+      const [{ id, conversation }] = view.rows as [ConversationRow];
+      if (!this.#opened && !conversation.markedUnread) this.open(id);
       queueMicrotask(() => (end(), list.close()));
     });
     this.#endings.add(() => (end(), list.close()));
