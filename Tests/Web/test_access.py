@@ -151,19 +151,59 @@ def test_everything_is_done_by_the_keyboard(people):
     expect(page.get_by_role("searchbox")).to_be_focused()
 
 
+def test_the_parent_of_a_reply_is_reached_by_the_keyboard(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Jump", bob)
+    question = alice.say(group, "Who brings the rope?")
+    alice.say_many(group, [f"chatter {n}" for n in range(40)])
+    alice.say(group, "Nobody?", replyTo=question["id"])
+    tab = bob.open().choose("Jump")
+    tab.shows("Nobody?")
+    tab.message("Nobody?").focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_role("menuitem", name="Jump to original").focus()
+    tab.page.keyboard.press("Enter")
+    expect(tab.message("Who brings the rope?").first).to_be_focused()
+    expect(tab.message("Who brings the rope?").first).to_be_in_viewport()
+    # Of others there is nothing to jump to.
+    expect(tab.menu("chatter 0").get_by_role("menuitem", name="Jump to original")).to_have_count(0)
+
+
+ANNOUNCED = """
+    () => {
+        globalThis.announced = [];
+        const root = document.querySelector("parley-chat").shadowRoot;
+        const added = (all) => all.flatMap((one) => [...one.addedNodes]);
+        const note = (all) => announced.push(...added(all).map((node) => node.textContent));
+        new MutationObserver(note).observe(root.querySelector("parley-announcer [aria-live]"), { childList: true });
+    }
+"""
+"""Notes what a screen reader is told of."""
+
+
+def test_a_message_that_is_refused_is_announced(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Refused", bob)
+    said = bob.say(group, "a question")
+    tab = alice.open().choose("Refused")
+    tab.shows("a question")
+    tab.page.evaluate(ANNOUNCED)
+    alice.context.set_offline(True)
+    tab.act("a question", "Reply")
+    tab.send("an answer")
+    bob.call("DELETE", f"/v1/conversations/{group}/messages/{said['id']}?scope=everyone")
+    alice.context.set_offline(False)
+    expect(tab.message("an answer")).to_contain_text("Not sent:")
+    tab.page.wait_for_function("() => announced.length > 0")
+    [text] = tab.page.evaluate("announced")
+    assert re.fullmatch("Not sent: .+ an answer", text)
+
+
 def test_a_new_message_is_announced_once(people):
     alice, bob = people("alice", "bob")
     group = alice.group("Announced", bob)
     tab = bob.open().choose("Announced")
-    tab.page.evaluate(
-        """() => {
-            globalThis.announced = [];
-            const root = document.querySelector("parley-chat").shadowRoot;
-            const added = (all) => all.flatMap((one) => [...one.addedNodes]);
-            const note = (all) => announced.push(...added(all).map((node) => node.textContent));
-            new MutationObserver(note).observe(root.querySelector("parley-announcer [aria-live]"), { childList: true });
-        }"""
-    )
+    tab.page.evaluate(ANNOUNCED)
     alice.say(group, "listen")
     tab.shows("listen")
     tab.page.wait_for_timeout(500)

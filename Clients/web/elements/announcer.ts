@@ -26,7 +26,7 @@ export class Announcer extends HTMLElement {
       if (!isSeen && !await client.isNews(message).catch(() => false)) return;
       const { names, userId } = client;
       const text = `${isolated(names, message.senderId)}: ${previewOf(message, userId.value, names)}`;
-      if (isPageInFront()) this.#say(text);
+      if (isPageInFront()) this.say(text);
       else void notify(message, text, onopen);
     }));
     sayInFront(this.#endings);
@@ -36,7 +36,7 @@ export class Announcer extends HTMLElement {
     this.#endings.end();
   }
 
-  #say(text: string): void {
+  say(text: string): void {
     const line = make("p", text.slice(0, 300));
     this.#region.append(line);
     while (this.#region.children.length > 5) this.#region.firstChild!.remove();

@@ -228,14 +228,17 @@ function moreButton(row: TimelineRow, actions: BubbleActions): HTMLElement {
 }
 
 function failure(row: TimelineRow, actions: BubbleActions): HTMLElement {
-  const reason = row.problem ? refusalText(row.problem) : "It could not be sent.";
   return make(
     "div.failure",
-    make("span.reason", iconOf("alert"), `Not sent: ${reason}`),
+    make("span.reason", iconOf("alert"), failureText(row)),
     make("button", { onclick: () => actions.retry(row) }, "Retry"),
     make("button.rewrite", { onclick: () => actions.rewrite(row) }, "Edit"),
     make("button", { onclick: () => actions.discard(row) }, "Discard"),
   );
+}
+
+export function failureText({ problem }: TimelineRow): string {
+  return `Not sent: ${problem ? refusalText(problem) : "It could not be sent."}`;
 }
 
 function statusLine(row: TimelineRow, { receipts, isGroup, actions }: BubbleContext): HTMLElement {
@@ -276,7 +279,7 @@ function labelOf(row: TimelineRow, { client: { names }, receipts, isGroup }: Bub
 
 function stateOf(row: TimelineRow, receipts: ReceiptsView | null, isGroup: boolean): string {
   if (row.state === "sending") return "Sending";
-  if (row.state === "failed") return `Not sent: ${row.problem ? refusalText(row.problem) : "refused"}`;
+  if (row.state === "failed") return failureText(row);
   if (receipts) return statusWord(receipts, isGroup);
   return { read: "Read", delivered: "Delivered", sent: "Sent" }[row.message.status ?? "sent"];
 }

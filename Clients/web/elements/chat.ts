@@ -44,6 +44,7 @@ export class ParleyChat extends HTMLElement {
   #invitation: { code: string; decided: () => void } | null = null;
   #conversations = new Conversations();
   #search = new Search();
+  #announcer = new Announcer();
   #main = make("main", { "aria-label": "Conversation" });
   #layout = make("div.layout");
   #problems = make("div.problems", { "aria-live": "polite" });
@@ -109,6 +110,7 @@ export class ParleyChat extends HTMLElement {
     view.extraOf = (message) => this.#extraOf(message);
     view.onback = () => this.#back();
     view.onleft = () => this.#back();
+    view.onsay = (text) => this.#announcer.say(text);
     view.onreport = (user, messageId) => openReport(this.#layout, client, user, { conversationId: id, messageId });
     this.#main.replaceChildren(view);
     this.#layout.classList.add("opened");
@@ -200,12 +202,11 @@ export class ParleyChat extends HTMLElement {
 
   #show(client: ParleyClient): void {
     const banner = new Banner();
-    const announcer = new Announcer();
     this.#main.replaceChildren(this.#placeholder());
     this.#layout.replaceChildren(this.#sidebar(client), this.#main);
-    this.shadowRoot!.replaceChildren(this.#layout, banner, this.#problems, announcer);
+    this.shadowRoot!.replaceChildren(this.#layout, banner, this.#problems, this.#announcer);
     banner.open(client);
-    announcer.open(client, () => this.#opened, (id) => this.open(id));
+    this.#announcer.open(client, () => this.#opened, (id) => this.open(id));
     this.#conversations.open(client);
     this.#search.open(client);
     this.#conversations.onopen = (id) => this.open(id);

@@ -11,7 +11,7 @@ import { kindOf } from "../core/media/kinds.ts";
 import { may } from "../core/permissions.ts";
 import { avatar } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
-import type { BubbleActions } from "./bubble.ts";
+import { type BubbleActions, failureText } from "./bubble.ts";
 import { Composer } from "./composer.ts";
 import { openDetails } from "./details.ts";
 import { confirm } from "./dialog.ts";
@@ -21,7 +21,7 @@ import { openForward, showPinned, showReceipts, showRevisions, showTapbacks, sho
 import { saveFile } from "./file-views.ts";
 import { Timeline } from "./timeline.ts";
 import { openViewer } from "./viewer.ts";
-import { isolated, lifetimeSentence, list, plain, titleOf, wholeTime, writingRefusal } from "./words.ts";
+import { isolated, lifetimeSentence, list, plain, spokenText, titleOf, wholeTime, writingRefusal } from "./words.ts";
 
 const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [] };
 
@@ -29,6 +29,8 @@ const nobody: Pick<ReceiptPage, "read" | "delivered"> = { read: [], delivered: [
 export class ConversationView extends HTMLElement {
   onback: () => void = () => {};
   onleft: () => void = () => {};
+  /** Something has happened that only eyes would notice. */
+  onsay: (text: string) => void = () => {};
   /** Somebody in it, or a message of theirs. */
   onreport: (user: UserId, message?: MessageId) => void = () => {};
   #client!: ParleyClient;
@@ -57,6 +59,7 @@ export class ConversationView extends HTMLElement {
     this.append(this.#header(), this.#timeline, this.#typing, this.#composer, this.#former, this.#menu, this.#drop);
     this.#watchDrops();
     this.#timeline.onread = (seq) => void client.read(id, seq);
+    this.#timeline.onfailed = (row) => this.onsay(`${failureText(row)} ${spokenText(row.message)}`);
     let isOpen = false;
     this.#composer.open(client, id, {
       lastOwn: () => this.#editable(this.#timeline.lastOwn()),
@@ -291,10 +294,14 @@ export class ConversationView extends HTMLElement {
     const item = (name: string, run: () => void, isDangerous = false) => items.push({ name, run, isDangerous });
     const isAlive = !message.deletedForEveryone;
     const isSealed = message.kind === "sealed";
+    const { parent } = row;
+    // The button of the quote is for the mouse: the messages are one tab stop.
+    const jump = () => parent && item("Jump to original", () => this.#actions.jump(parent.id));
     if (row.state === "failed") {
       item("Retry", () => this.#actions.retry(row));
       if (this.#mayWrite && !isSealed && !message.poll) item("Edit", () => this.#actions.rewrite(row));
       if (message.text) item("Copy", () => this.#copy(message.text!));
+      jump();
       item("Discard", () => this.#actions.discard(row), true);
       return items;
     }
@@ -305,6 +312,7 @@ export class ConversationView extends HTMLElement {
     const canReply = !files.length || !!this.#client.fileLimits.value?.canReply;
     if (isAlive && this.#mayWrite && canReply && !isSealed) item("Reply", () => this.#composer.reply(row));
     if (this.#editable(row)) item("Edit", () => this.#composer.edit(row));
+    jump();
     if (isAlive && ["text", "reply"].includes(message.kind) && row.state === "stored") {
       item("Forward…", () => openForward(this, this.#client, message));
     }

@@ -35,6 +35,8 @@ export class Timeline extends HTMLElement {
   readonly loaded: Promise<void>;
   #resolveLoaded!: () => void;
   onread: (seq: number) => void = () => {};
+  /** A message was being sent, and was refused. */
+  onfailed: (row: TimelineRow) => void = () => {};
   #client!: ParleyClient;
   #actions!: BubbleActions;
   #id!: ConversationId;
@@ -208,6 +210,7 @@ export class Timeline extends HTMLElement {
     const key = [...Object.values(place), today(), me, this.#isRequest, about, this.#namesIn(row)].join(" ");
     const before = this.#shown.get(row.id);
     if (before && before.row === row && before.key === key) return before.node;
+    if (before?.row.state === "sending" && row.state === "failed") this.onfailed(row);
     const node = before?.node ?? make("article", { tabindex: "-1", "data-id": row.id });
     if (!before && isNew) node.dataset.arrived = "";
     showRow(node, row, {
