@@ -2,7 +2,7 @@ import { Backoff, type Random } from "../backoff.ts";
 import type { OutboxRow } from "../copy/database.ts";
 import type { BatchResults, ConversationId, Problem } from "../model.ts";
 import { type CallFailure, isTemporary } from "../sync/events.ts";
-import { isUploaded } from "./writes.ts";
+import { isUploaded, type PendingWrite } from "./writes.ts";
 
 /** One request that carries rows of the outbox: several are messages, in the order of writing. */
 export type OutboxCall = OutboxRow[];
@@ -41,6 +41,11 @@ export class OutboxSender {
   private lastId = 0;
   private pausedUntil?: number;
   private backoff: Backoff;
+  /**
+   * Rows that bring people into a conversation and are to be sent again later, 0: now. There were too many for a day, or the
+   * application did not say whether they may: other writes need not wait for that.
+   */
+  private held = new Map<number, { until: number; backoff: Backoff }>();
   awaitsToken = false;
   private messagesPerBatch = mostMessages;
   /** Where the user is writing: from when on, and until when the draft waits for a pause. */
@@ -48,8 +53,12 @@ export class OutboxSender {
   /** From when on drafts are put: before, it is not known what other devices have written. Absent without a session. */
   private draftsFrom?: number;
 
-  constructor(random: Random) {
-    this.backoff = new Backoff(1_000, 60_000, random);
+  constructor(private random: Random) {
+    this.backoff = this.newBackoff();
+  }
+
+  private newBackoff(): Backoff {
+    return new Backoff(1_000, 60_000, this.random);
   }
 
   // Planning.
@@ -60,6 +69,7 @@ export class OutboxSender {
     this.pausedUntil = undefined;
     for (const [id, { until }] of this.writing) if (until <= now) this.writing.delete(id);
     if (this.draftsFrom! <= now) this.draftsFrom = 0;
+    for (const held of this.held.values()) if (held.until <= now) held.until = 0;
     const { messages, others } = this.eligible(rows);
     const calls = others.map((row) => [row]);
     if (messages.length) calls.push(messages);
@@ -72,7 +82,8 @@ export class OutboxSender {
 
   /** The rows that wait for no other one. Of a conversation's messages the first few, to be sent in one request. */
   private eligible(rows: OutboxRow[]): { messages: OutboxRow[]; others: OutboxRow[] } {
-    const sent = new Set([...this.inFlight.values()].flat().map(({ key }) => key));
+    const held = [...this.held.keys()].filter((key) => this.held.get(key)!.until);
+    const sent = new Set([...held, ...[...this.inFlight.values()].flat().map(({ key }) => key)]);
     const busy = new Set<string>();
     // A conversation whose first messages are in this request may have more in it.
     const open = new Set<string>();
@@ -107,7 +118,7 @@ export class OutboxSender {
   /** When to plan again; undefined: not before a response or a new row. */
   get wakeAt(): number | undefined {
     if (this.awaitsToken) return undefined;
-    const times = [...this.writing.values()].map(({ until }) => until);
+    const times = [...this.writing.values(), ...this.held.values()].map(({ until }) => until).filter((until) => until);
     if (this.draftsFrom) times.push(this.draftsFrom);
     return this.pausedUntil ?? (times.length ? Math.min(...times) : undefined);
   }
@@ -129,6 +140,7 @@ export class OutboxSender {
   /** Sends again at once: the network is back. */
   resume(): void {
     this.pausedUntil = undefined;
+    this.held.clear();
     this.backoff.succeeded();
   }
 
@@ -148,6 +160,7 @@ export class OutboxSender {
     const rows = this.inFlight.get(id);
     if (!rows) return step;
     this.inFlight.delete(id);
+    if (this.holds(response, rows[0]!, now)) return step;
     if ("failure" in response) this.takeFailure(response.failure, rows, now, step);
     else if (rows.length > 1) this.takeResults(response.body as BatchResults, rows, now, step);
     else {
@@ -184,9 +197,23 @@ export class OutboxSender {
     }
   }
 
+  /** Whether nothing has to wait but the row and what is behind it in its conversation. */
+  private holds(response: OutboxResponse, { key, write }: OutboxRow, now: number): boolean {
+    const failure: CallFailure = "failure" in response ? response.failure : {};
+    const { backoff } = this.held.get(key) ?? { backoff: this.newBackoff() };
+    this.held.delete(key);
+    if (!bringsPeople(write) || ![429, 503].includes(failure.problem?.status ?? 0)) return false;
+    this.held.set(key, { until: now + backoff.pause(failure.retryAfter), backoff });
+    return true;
+  }
+
   private pause(now: number, asked?: number): void {
     this.pausedUntil = now + this.backoff.pause(asked);
   }
+}
+
+function bringsPeople(write: PendingWrite): boolean {
+  return write.kind === "create" || write.kind === "member" && !write.isRemoved && write.role === undefined;
 }
 
 /** What a row waits for: an earlier one of the same lane. */

@@ -56,6 +56,43 @@ Deno.test("after a temporary failure it waits as long as the server asks, and lo
   if (last < 30_000) throw new Error(`${last}`);
 });
 
+Deno.test("while nobody can be brought in, only what is behind it in its conversation waits, longer each time", () => {
+  const added: PendingWrite = { kind: "member", user: "ben", isRemoved: false };
+  for (const bring of [added, { kind: "create" as const, members: ["ben"] }]) {
+    const sender = new OutboxSender(() => 0.5);
+    const rows = [row(1, bring), row(2, send("a"), 2)];
+    let [now, last] = [0, 0];
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const [first] = sender.plan(rows, now);
+      expectEqual(keys([first!]), [[1]]);
+      const refusal = problem(attempt % 2 ? 503 : 429, "unavailable");
+      const step = sender.handle({ failure: { problem: refusal, retryAfter: 3_000 } }, first!.id, now);
+      expectEqual(step, { completed: [], refused: [], needsFreshToken: false });
+      last = sender.wakeAt! - now;
+      if (last < 3_000 || last > 60_000) throw new Error(`${last}`);
+      const [second] = sender.plan([...rows, row(3, send("b"), 3, other)], now + last / 2);
+      expectEqual(keys([second!]), [[3]]);
+      sender.handle({ body: message(3) }, second!.id, now + last / 2);
+      now += last;
+    }
+    if (last < 30_000) throw new Error(`${last}`);
+    const [call] = sender.plan(rows, now);
+    expectEqual([keys([call!]), sender.wakeAt ?? null], [[[1]], null]);
+    sender.handle({ body: {} }, call!.id, now);
+    expectEqual(keys(sender.plan([rows[1]!], now)), [[2]]);
+  }
+});
+
+Deno.test("any other write that is refused for a while, or a server that is away, has all of them wait", () => {
+  const added: PendingWrite = { kind: "member", user: "ben", isRemoved: false };
+  for (const [write, status] of [[{ ...added, isRemoved: true }, 429], [added, 500], [added, undefined]] as const) {
+    const sender = new OutboxSender(() => 0.5);
+    const [call] = sender.plan([row(1, write)], 0);
+    sender.handle({ failure: status ? { problem: problem(status, "unavailable") } : {} }, call!.id, 0);
+    expectEqual(keys(sender.plan([row(2, send("a"), 2, other)], 1)), []);
+  }
+});
+
 Deno.test("of a batch what was stored is done, what was refused fails, and the rest is sent again", () => {
   const sender = new OutboxSender(() => 0.5);
   const rows = [1, 2, 3].map((key) => row(key, send("text"), key));
