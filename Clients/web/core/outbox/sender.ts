@@ -104,7 +104,7 @@ export class OutboxSender {
         messages.push(row);
         bytes += sizeOf(row);
         // These may be refused where a text is not: what comes after them must not overtake them.
-        if (write.replyTo === undefined && !write.mentionsAll) open.add(conversationId);
+        if (write.replyTo === undefined && !write.mentionsAll && !write.files) open.add(conversationId);
         else open.delete(conversationId);
       } else {
         if (isFree && !isSend) others.push(row);

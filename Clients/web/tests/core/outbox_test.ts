@@ -93,6 +93,13 @@ Deno.test("any other write that is refused for a while, or a server that is away
   }
 });
 
+Deno.test("what is behind a message with files does not go in one request with it: it might overtake it", () => {
+  const attachment = { id: "f", name: "a", type: "image/png", size: 1 };
+  const files = [{ key: "f", name: "a", type: "image/png", size: 1, attachment }];
+  const rows = [row(1, { ...send("a"), files } as PendingWrite, 1), row(2, send("b"), 2), row(3, send("c"), 3, other)];
+  expectEqual(keys(new OutboxSender(() => 0.5).plan(rows, 0)), [[1, 3]]);
+});
+
 Deno.test("of a batch what was stored is done, what was refused fails, and the rest is sent again", () => {
   const sender = new OutboxSender(() => 0.5);
   const rows = [1, 2, 3].map((key) => row(key, send("text"), key));
