@@ -39,6 +39,10 @@ def test_a_damaged_copy_is_replaced_with_what_was_not_sent(page):
     assert page.evaluate("core.replaceDamaged()") == []
 
 
+def test_a_copy_that_a_newer_page_takes_while_it_is_opened_is_left_to_that_one(page):
+    assert page.evaluate("core.leaveToNewer()") == []
+
+
 @pytest.mark.parametrize("version", [3, 4])
 def test_a_copy_of_an_earlier_version_opens_with_all_that_it_had(page, version):
     assert page.evaluate("version => core.upgrade(version)", version) == []

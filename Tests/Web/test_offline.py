@@ -256,3 +256,32 @@ def test_a_page_that_may_keep_nothing_says_so(people):
     tab = alice.tab()
     expect(tab.page.get_by_role("alert")).to_contain_text("What Parley keeps in this browser cannot be opened.")
     expect(tab.button("Try again")).to_be_visible()
+
+
+DAMAGED = """
+    const { open, deleteDatabase } = IDBFactory.prototype;
+    IDBFactory.prototype.open = function (...about) {
+        if (localStorage.isErased) return open.apply(this, about);
+        const request = { error: new DOMException("Damaged.", "UnknownError") };
+        setTimeout(() => request.onerror());
+        return request;
+    };
+    IDBFactory.prototype.deleteDatabase = function (name) {
+        localStorage.isErased = "yes";
+        return deleteDatabase.call(this, name);
+    };
+"""
+"""What the browser keeps cannot be read until it is erased."""
+
+
+def test_a_copy_of_which_nothing_can_be_read_is_erased_when_the_user_chooses_it(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("Damaged", bob)
+    alice.say(group, "on the server")
+    alice.open().choose("Damaged").page.close()
+    alice.context.add_init_script(DAMAGED)
+    tab = alice.tab(f"#token={alice.token}")
+    expect(tab.page.get_by_role("alert")).to_contain_text("What was not sent yet cannot be read, and is lost then.")
+    assert tab.page.evaluate("localStorage.isErased") is None
+    tab.button("Erase and load anew").click()
+    tab.choose("Damaged").shows("on the server")

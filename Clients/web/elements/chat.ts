@@ -6,6 +6,7 @@ import {
   type SendOptions,
 } from "../core/client.ts";
 import type { ConversationId, Message, MessageId } from "../core/model.ts";
+import { UnreadableCopy } from "../core/opening.ts";
 import { openParley } from "../core/parley.ts";
 import { Announcer } from "./announcer.ts";
 import { Banner } from "./banner.ts";
@@ -196,8 +197,15 @@ export class ParleyChat extends HTMLElement {
     const reason = isNewer
       ? "A newer version of Parley has been used in this browser. This one cannot read what that one keeps."
       : "What Parley keeps in this browser cannot be opened. Is its storage full, or switched off?";
-    const button = make("button.filled", { onclick: () => location.reload() }, "Try again");
-    this.shadowRoot!.replaceChildren(make("div.failed-opening", { role: "alert" }, make("p", reason), button));
+    const reload = () => location.reload();
+    const erase = error instanceof UnreadableCopy && [
+      make("p", "It can be loaded anew. What was not sent yet cannot be read, and is lost then."),
+      make("button", { onclick: () => void error.erase().finally(reload) }, "Erase and load anew"),
+    ];
+    const button = make("button", { onclick: reload }, "Try again");
+    this.shadowRoot!.replaceChildren(
+      make("div.failed-opening", { role: "alert" }, make("p", reason), button, ...erase || []),
+    );
   }
 
   #show(client: ParleyClient): void {

@@ -128,6 +128,31 @@ export async function replaceDamaged(): Promise<string[]> {
   return wrong.filter((one) => one !== true);
 }
 
+/** A page that opens the copy while another one brings it to a newer version leaves it to that one, with what is written there. */
+export async function leaveToNewer(): Promise<string[]> {
+  await eraseIndexedDB(name);
+  (await openIndexedDB(name, () => {})).close();
+  const version = async () => (await indexedDB.databases()).find((database) => database.name === name)?.version ?? 0;
+  const newest = 1 + await version();
+  const older = openCopy(name, () => {}).then(({ database }) => database.close(), (error) => error.name);
+  const newer = await new Promise<IDBDatabase>((resolve, reject) => {
+    const request = indexedDB.open(name, newest);
+    request.onupgradeneeded = () => void request.transaction!.objectStore("outbox").add({ conversationId: "a" });
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      request.result.onversionchange = () => request.result.close();
+      resolve(request.result);
+    };
+  });
+  const outcome = await older;
+  newer.close();
+  const found = await version();
+  await eraseIndexedDB(name);
+  const wrong = [found === newest || `version ${found} of ${newest}`];
+  wrong.push([undefined, "InvalidStateError"].includes(outcome!) || `${outcome}`);
+  return wrong.filter((one) => one !== true);
+}
+
 /** What an earlier version made opens with all that it had: the names' table is new in 4, and in 5 a draft is a row. */
 export async function upgrade(version: number): Promise<string[]> {
   await eraseIndexedDB(name);
