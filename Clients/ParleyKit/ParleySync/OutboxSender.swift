@@ -251,7 +251,7 @@ package struct OutboxSender: Sendable {
             awaitsToken = true
             step.needsFreshToken = true
         } else if case .single(let row) = call, let id = row.conversation, row.isAboutPeople, failure.putsOff {
-            delay(id, isOfCreation: row.write.kind == "create", at: now, atLeast: failure.retryAfter)
+            delay(id, isOfCreation: row.isCreation, at: now, atLeast: failure.retryAfter)
         } else if failure.isTemporary {
             pause(at: now, atLeast: failure.retryAfter)
         } else if case .refused(let problem, _) = failure {
@@ -301,6 +301,8 @@ private enum Lane: Hashable {
 
 extension OutboxRow {
     fileprivate var isMessage: Bool { if case .send = write { true } else { false } }
+
+    fileprivate var isCreation: Bool { if case .createGroup = write { true } else { false } }
 
     /// Whether it brings people into a conversation, which has limits of its own.
     fileprivate var isAboutPeople: Bool {
