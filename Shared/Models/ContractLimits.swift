@@ -51,7 +51,7 @@ public enum ContractLimits {
     public static let mediaBytes = 100_000_000
     /// The pixels of a picture, or of one of a video, in millions.
     public static let megapixels = 64
-    /// The files that a user may upload in 24 hours.
+    /// The bytes that a user may upload in a day in UTC.
     public static let mediaBytesPerDay = 2_000_000_000
     /// The time after which an upload that is not finished ends.
     public static let uploadLifetime = Duration.seconds(24 * 3600)

@@ -51,7 +51,7 @@ public struct MediaLimits: Sendable {
     public var bytes = ContractLimits.mediaBytes
     /// The pixels of a picture, in millions.
     public var megapixels = ContractLimits.megapixels
-    /// What one user may upload in 24 hours.
+    /// The bytes that one user may upload in a day in UTC.
     public var bytesPerDay = ContractLimits.mediaBytesPerDay
 
     public init() {}

@@ -60,7 +60,9 @@ ASSUMED = {
     "busy": Figure(0.60, "", "of a core is used at the peak", "room for a neighbour's work"),
     "cores": Figure(32, "", "cores of a database node", ""),
     "terabytes": Figure(8, "TB", "disk of a database node, of which 70 % are used", ""),
-    "kept": Figure(90, "days", "for which messages are kept", "Parley keeps them for ever today"),
+    "kept": Figure(
+        90, "days", "for which messages are kept", "a guess: [for ever](operations.md#retention) by default"
+    ),
     "sessions": Figure(50_000, "", "sessions of a `fanout`", "as many as were measured, in three processes"),
 }
 SLOTS = 256

@@ -22,7 +22,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -130,11 +130,15 @@ def configuration_table(committed: str) -> str:
     for name in sorted(variables()):
         readers = variables()[name]
         values = {service: shown(name, defaults()[service].get(name)) for service in readers}
-        rows.append([f"`{name}`", ", ".join(readers) if len(readers) < 4 else "all", joined(values), accepted(name)])
+        rows.append([f"`{name}`", listed(readers), joined(values), accepted(name)])
     return table(
         ["variable", "of", "default", "accepts", "meaning"],
         [row + [kept.get(row[0], {}).get("meaning", "")] for row in rows],
     )
+
+
+def listed(readers: Collection[str]) -> str:
+    return "all" if len(readers) == len(SERVICES) else ", ".join(readers)
 
 
 def shown(name: str, value: str | None) -> str:
@@ -239,9 +243,10 @@ def limits_table(committed: str) -> str:
     rows = []
     for name, value in running("ingest")[1].items():
         if name != "costs":
-            size = f" ({amount(value)})" if "Bytes" in name else ""
+            size = f" ({amount(value)})" if "Bytes" in name and value >= 1024 else ""
+            number = value if isinstance(value, str) else json.dumps(value)
             where = kept.get(f"`{name}`", {}).get("set in", "")
-            rows.append([f"`{name}`", f"{value}{size}", described[name]["description"], where])
+            rows.append([f"`{name}`", f"{number}{size}", described[name]["description"], where])
     return table(["limit", "default", "meaning", "set in"], rows)
 
 
@@ -269,7 +274,7 @@ def metrics_table(_: str) -> str:
             [
                 f"`{name}`",
                 found[name][0],
-                "all" if len(readers[name]) == 4 else ", ".join(readers[name]),
+                listed(readers[name]),
                 found[name][1],
                 found[name][2],
             ]
@@ -288,14 +293,18 @@ def scraped(metrics: str) -> dict[str, tuple[str, str, str]]:
 
 
 def declared(service: str) -> dict[str, tuple[str, str, str]]:
-    """Of a service that does not start without its database: what its sources declare, and what every service has."""
+    """Of a service that does not start without its database: what its sources declare, and what every service has,
+    or every one with a server for clients."""
+    folder = f"Services/{service.capitalize()}/"
+    sources = [text(name) for name in files() if name.startswith(folder) and name.endswith(".swift")]
     common = ("parley_bus_", "parley_service_", "process_")
+    if any("addMetrics(of: server)" in source for source in sources):
+        common += ("parley_http_",)
     families = {name: family for name, family in scraped(running("ingest")[0]).items() if name.startswith(common)}
     declaration = re.compile(r'\.(counter|gauge|histogram)\(\s*"([a-z_]+)",\s*"([^"]*)"')
-    for name in files():
-        if name.startswith(f"Services/{service.capitalize()}/") and name.endswith(".swift"):
-            for kind, metric, explanation in declaration.findall(text(name)):
-                families[metric] = (kind, "", explanation.removesuffix("."))
+    for source in sources:
+        for kind, metric, explanation in declaration.findall(source):
+            families[metric] = (kind, "", explanation.removesuffix("."))
     return families
 
 

@@ -65,7 +65,7 @@ public struct Limits: Hashable, Sendable, Codable {
     public var mediaNameBytes: Int?
     /// The pixels of a picture, in millions.
     public var megapixels: Int?
-    /// The bytes that one user may upload in 24 hours.
+    /// The bytes that one user may upload in a day in UTC.
     public var mediaBytesPerDay: Int?
     /// The time after which an upload that is not finished ends.
     public var uploadSeconds: Int?
