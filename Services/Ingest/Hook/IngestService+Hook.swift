@@ -46,7 +46,7 @@ extension IngestService {
         do throws(Problem) {
             switch hook {
             case .messages(let hook):
-                // What is to be forwarded is looked at first, and what cannot be brings no text.
+                // What is forwarded was looked up before. What cannot be forwarded has no text to ask about.
                 guard let question = MessageQuestion(kind, command) else { return send(command, completion) }
                 try ask(hook, question, of: user, in: slot, send, completion)
             case .members(let hook, let isHeard):

@@ -34,7 +34,7 @@ struct SuspensionFields {
         guard let mode = SuspensionMode.allCases.first(where: { name == $0.name }) else {
             throw Problem(.invalid, "mode: must be readOnly, out or unheard")
         }
-        // One that has ended already would say that it was put, and hold nobody up.
+        // One that is over already would be confirmed, and suspend nobody.
         if let until, until <= now { throw Problem(.invalid, "until: must be in the future") }
         return SuspendUser(user, mode, until: until, reason: try checkedReason())
     }

@@ -90,8 +90,8 @@ extension Queries {
         return buffer.array
     }
 
-    /// The first members of whom no stay is left, because they were erased: whoever went without having come was there from
-    /// the beginning. Changes of members are read page by page, whatever their number.
+    /// The first members who were erased, and their stays with them. Whoever left without having joined was there from
+    /// the beginning. Changes of members are read page by page, however many there are.
     private func erasedFirstMembers(of conversation: ConversationID) async throws -> [UserID] {
         var came: Set<UserID> = []
         var members: [UserID] = []

@@ -27,7 +27,7 @@ verdict AS MATERIALIZED (
             WHEN (SELECT NOT {is_permitted(
                 permissions => c.permissions, bits => {GroupPermissions.write}, role => standing.role)} FROM conversation c)
                 THEN {Problem.forbidden}
-            -- Who has voted has voted on this question. And nobody puts words into the mouth of who wrote it.
+            -- Votes were for this question, and a forwarded text stays its author's.
             WHEN t.deleted_at IS NOT NULL OR t.kind = {MessageKind.poll} OR t.forwarded_by IS NOT NULL
                 OR (t.kind = {MessageKind.sealed}) <> :is_sealed THEN {Problem.conflict}
             WHEN t.edited_at IS NOT NULL AND (

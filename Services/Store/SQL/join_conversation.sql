@@ -48,7 +48,7 @@ verdict AS MATERIALIZED (
         SELECT NOT standing.is_member AND own.has_asked AND (own.has_to_ask OR NOT EXISTS (SELECT FROM invitation)) AS goes_on
         OFFSET 0
     ) asking CROSS JOIN LATERAL (
-        -- Of who is to accept or to ask nothing is kept: then this comes again (CommandOutcomes).
+        -- No outcome is kept for a user who has to accept or to ask first: the command is carried out again (CommandOutcomes).
         SELECT standing.is_member, asking.goes_on AS goes_on_asking,
             p.problem IS NOT NULL OR NOT (standing.is_member OR asking.goes_on) AND (own.has_request OR own.has_to_ask) AS is_repeat,
             CASE
