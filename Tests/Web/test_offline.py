@@ -259,17 +259,19 @@ def test_a_page_that_may_keep_nothing_says_so(people):
 
 
 DAMAGED = """
-    const { open, deleteDatabase } = IDBFactory.prototype;
-    IDBFactory.prototype.open = function (...about) {
-        if (localStorage.isErased) return open.apply(this, about);
-        const request = { error: new DOMException("Damaged.", "UnknownError") };
-        setTimeout(() => request.onerror());
-        return request;
-    };
-    IDBFactory.prototype.deleteDatabase = function (name) {
-        localStorage.isErased = "yes";
-        return deleteDatabase.call(this, name);
-    };
+    {
+        const { open, deleteDatabase } = IDBFactory.prototype;
+        IDBFactory.prototype.open = function (...about) {
+            if (localStorage.isErased) return open.apply(this, about);
+            const request = { error: new DOMException("Damaged.", "UnknownError") };
+            setTimeout(() => request.onerror());
+            return request;
+        };
+        IDBFactory.prototype.deleteDatabase = function (name) {
+            localStorage.isErased = "yes";
+            return deleteDatabase.call(this, name);
+        };
+    }
 """
 """What the browser keeps cannot be read until it is erased."""
 
