@@ -656,7 +656,7 @@ import Testing
         let (owner, outsider) = (try await world.connected(ben), try await world.connected(carla))
         let talk = owner.conversation(world.group)
         #expect(await first(talk.info) { $0 != nil } != nil)
-        let told = Task { await first(owner.joinRequested) { $0 == [world.group] } }
+        let told = begun(owner.joinRequested)
         let invitation = try await talk.invite(approval: true)
         let code = try #require(invitation.code)
         #expect(try await outsider.invitation(code).approval == true)
@@ -665,7 +665,7 @@ import Testing
             return
         }
         #expect(id == world.group)
-        #expect(await told.value != nil)
+        #expect(await first(told) { $0 == [world.group] } != nil)
         let expected = JoinRequest(userId: carla, requestedAt: since, inviterId: ben)
         #expect(try await talk.joinRequests() == [expected])
         try await talk.declineJoinRequest(of: carla)
@@ -744,10 +744,10 @@ import Testing
         let (desk, phone) = (try await world.connected(), try await world.connected())
         let (talk, there) = (desk.conversation(world.group), phone.conversation(world.group))
         #expect(await first(talk.info) { $0 != nil } != nil)
-        let told = Task { await first(phone.scheduledChanged) { $0 == [world.group] } }
+        let told = begun(phone.scheduledChanged)
         let later = Timestamp(milliseconds: 4_000_000_000_000)
         let id = try await talk.schedule("One", at: later, mentions: [ben], extra: ["a": .integer(1)])
-        #expect(await told.value != nil)
+        #expect(await first(told) { $0 == [world.group] } != nil)
         #expect(try await there.scheduledMessages().map(\.text) == ["One"])
         try await there.schedule("Two", at: later, id: id)
         for text in ["Three", "Four"] { try await talk.schedule(text, at: later) }

@@ -89,6 +89,12 @@ func signedToken(of user: UserID) -> String {
     return "e30." + form.replacingOccurrences(of: "=", with: "") + ".AA"
 }
 
+/// Updates from now on, for what tells of events: whoever asks for the first one later misses none.
+func begun<Element: Sendable>(_ updates: Updates<Element>) -> Updates<Element> {
+    let step = updates.observe()
+    return Updates { step }
+}
+
 /// Waits for a state, for at most half a minute: much longer than needed, since the machine may be busy.
 func first<Element: Sendable>(
     _ updates: some AsyncSequence<Element, Never> & Sendable, where isIt: @escaping @Sendable (Element) -> Bool
