@@ -236,7 +236,8 @@ def test_media_dies_while_the_store_hangs_and_what_was_removed_is_gone_afterward
         single.kill("media")
     finally:
         store.thaw()
-    assert len(stored_files(single, path)) == 3
+    # The removal that was on its way may be done by the store that hung: one of three.
+    assert len(stored_files(single, path)) >= 2
     age(single, path)
     single.revive()
     eventually(lambda: not stored_files(single, path), "the objects are removed")
