@@ -99,7 +99,8 @@ extension IngestService {
         _ completion: @escaping @Reactor (Result<BusResponse, Problem>) -> Void
     ) {
         request(
-            .sendForwarded, in: send.conversation.slot, size: size + send.text.count, exchange, fields: { send.write(files, to: &$0) },
+            .sendForwarded, in: send.conversation.slot, size: size + send.text.count, exchange,
+            fields: { send.write(files, to: &$0) },
             completion: completion)
     }
 }
