@@ -459,6 +459,34 @@ def test_what_cannot_be_scheduled_is_in_the_composer_again_and_a_draft(single, t
 
 
 @pytest.mark.kills
+def test_what_a_user_has_written_does_not_go_out_as_what_another_one_has(single, tmp_path, terminals, names):
+    """Somebody gives the copy of one user to another one."""
+    alice_name, bob_name, _ = names
+    alice = terminals(single, alice_name)
+    begin(alice, bob_name)
+    alice.say("before")
+    alice.wait("Sent")
+    single.kill("ingest")
+    alice.say("by alice alone")
+    alice.wait("by alice alone", "Sending")
+    assert alice.leave() == 0
+    single.revive()
+    intruder = ChatTerminal(single, bob_name, tmp_path / alice_name)
+    try:
+        intruder.wait("The token is another user's")
+        intruder.read(2)
+    finally:
+        intruder.close()
+    bob = terminals(single, bob_name)
+    bob.wait("before")
+    assert "alone" not in bob.text
+    terminals(single, alice_name).wait("by alice alone")
+    bob.wait("by alice alone")
+    bob.press("enter")
+    bob.wait(f"{alice_name}", "by alice alone")
+
+
+@pytest.mark.kills
 def test_nothing_is_lost_doubled_or_out_of_order_while_the_server_is_away(single, terminals, names):
     alice_name, bob_name, carol_name = names
     alice, bob = terminals(single, alice_name), terminals(single, bob_name)
