@@ -439,14 +439,20 @@ def test_settings_and_what_a_message_said_before(single, terminals, names):
     alice.wait("Delivered", absent=("Read",))
 
 
+def cut_off(single, terminals, name: str, other: str) -> ChatTerminal:
+    """Somebody in a conversation, of whom the server does not hear any more."""
+    terminal = terminals(single, name)
+    begin(terminal, other)
+    terminal.say("before")
+    terminal.wait("Sent")
+    single.kill("ingest")
+    return terminal
+
+
 @pytest.mark.kills
 def test_what_cannot_be_scheduled_is_in_the_composer_again_and_a_draft(single, terminals, names):
     alice_name, bob_name, _ = names
-    alice = terminals(single, alice_name)
-    begin(alice, bob_name)
-    alice.say("before")
-    alice.wait("Sent")
-    single.kill("ingest")
+    alice = cut_off(single, terminals, alice_name, bob_name)
     alice.type("Nine?")
     alice.press("schedule")
     alice.wait("When")
@@ -462,11 +468,7 @@ def test_what_cannot_be_scheduled_is_in_the_composer_again_and_a_draft(single, t
 def test_what_a_user_has_written_does_not_go_out_as_what_another_one_has(single, tmp_path, terminals, names):
     """Somebody gives the copy of one user to another one."""
     alice_name, bob_name, _ = names
-    alice = terminals(single, alice_name)
-    begin(alice, bob_name)
-    alice.say("before")
-    alice.wait("Sent")
-    single.kill("ingest")
+    alice = cut_off(single, terminals, alice_name, bob_name)
     alice.say("by alice alone")
     alice.wait("by alice alone", "Sending")
     assert alice.leave() == 0

@@ -503,6 +503,23 @@ def test_a_user_has_room_for_so_much_a_day_and_no_more(single):
 
 
 @pytest.mark.kills
+def test_a_small_file_counts_for_a_20_000th_of_a_day(single):
+    single.kill("media")
+    single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="100000")
+    eventually(lambda: single.is_ready("media"), "media is ready")
+    try:
+        uploader = Uploader(single)
+        uploader.created(1)  # Counts for five.
+        expect_problem(uploader.create(99_996), 429, "rateLimited")
+        uploader.created(99_990)
+        uploader.created(2)
+        expect_problem(uploader.create(1), 429, "rateLimited")
+    finally:
+        single.kill("media")
+        single.revive()
+
+
+@pytest.mark.kills
 def test_a_copy_counts_as_what_its_user_has_uploaded_and_is_made_once(single):
     single.kill("media")
     single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="1000")

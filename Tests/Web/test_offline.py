@@ -191,6 +191,13 @@ FULL = """
 """The browser's storage is full, until `isFull` is false."""
 
 
+def keeps_in_its_field(tab, text: str):
+    tab.field.fill(text)
+    tab.field.press("Enter")
+    expect(tab.page.get_by_text("This message cannot be kept in this browser.")).to_be_visible()
+    expect(tab.field).to_have_value(text)
+
+
 def test_what_cannot_be_kept_stays_where_it_was_written(people):
     alice, bob = people("alice", "bob")
     group = alice.group("Full", bob)
@@ -198,10 +205,7 @@ def test_what_cannot_be_kept_stays_where_it_was_written(people):
     tab = alice.open().choose("Full")
     tab.act("is there room?", "Reply")
     tab.page.evaluate(FULL)
-    tab.field.fill("no room for this")
-    tab.field.press("Enter")
-    expect(tab.page.get_by_text("This message cannot be kept in this browser.")).to_be_visible()
-    expect(tab.field).to_have_value("no room for this")
+    keeps_in_its_field(tab, "no room for this")
     expect(tab.button("Cancel reply")).to_be_visible()
     bob.say(group, "nor for this")
     expect(tab.page.get_by_text("Nothing can be kept in this browser.")).to_be_visible()
@@ -223,10 +227,7 @@ def test_an_edit_and_a_poll_that_cannot_be_kept_stay_where_they_were_written(peo
     tab.field.fill("half a thought")
     tab.act("as it was", "Edit")
     tab.page.evaluate(FULL)
-    tab.field.fill("as it is to be")
-    tab.field.press("Enter")
-    expect(tab.page.get_by_text("This message cannot be kept in this browser.")).to_be_visible()
-    expect(tab.field).to_have_value("as it is to be")
+    keeps_in_its_field(tab, "as it is to be")
     expect(tab.button("Cancel edit")).to_be_visible()
     tab.page.evaluate("isFull = false")
     tab.field.press("Enter")

@@ -185,10 +185,8 @@ struct ImportFields {
             guard !members.isEmpty, Set(members).count == members.count else {
                 throw Problem(.invalid, "members: must be one or more users, each once")
             }
-            // The creator, and as many as they may have named.
-            guard members.count <= limits.membersPerRequest + 1 else {
-                throw Problem(.tooLarge, "members: at most \(limits.membersPerRequest + 1) users")
-            }
+            let most = limits.membersPerRequest + 1  // The creator, and as many as they may have named.
+            guard members.count <= most else { throw Problem(.tooLarge, "members: at most \(most) users") }
             guard members.count <= limits.membersPerConversation else { throw .fullConversation }
             if kind == .direct {
                 guard members.count == 2, title == nil else {

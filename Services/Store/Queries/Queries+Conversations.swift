@@ -73,7 +73,7 @@ extension Queries {
         var buffer = ByteBuffer(capacity: 4096)
         buffer.beginArray()
         var written = 0
-        for conversation in listed where written == 0 || buffer.count < ContractLimits.pageBytes {
+        for conversation in listed where buffer.count < ContractLimits.pageBytes {
             buffer.beginElement()
             buffer.append(conversation, receipts)
             written += 1

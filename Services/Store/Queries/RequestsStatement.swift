@@ -35,8 +35,7 @@ extension Queries {
         buffer.beginObject()
         buffer.append(key: "requests")
         buffer.beginArray()
-        var count = 0
-        for row in waiting where count == 0 || buffer.count < ContractLimits.pageBytes {
+        for row in waiting where buffer.count < ContractLimits.pageBytes {
             // Decided since.
             guard let request = byID[row[columns.conversationId]], request.conversation.isRequest else { continue }
             buffer.beginElement()
@@ -46,7 +45,6 @@ extension Queries {
             buffer.append(key: "conversation")
             buffer.append(request, receipts)
             buffer.endObject()
-            count += 1
         }
         buffer.endArray()
         buffer.endObject()
