@@ -63,6 +63,8 @@ enum Schema {
                 Migration(44, "polls", sql: PackageResources._0044_polls_sql),
                 Migration(45, "forwarded messages", sql: PackageResources._0045_forwarded_messages_sql),
                 Migration(46, "retention", sql: PackageResources._0046_retention_sql),
+                Migration(47, "counts of tapbacks", sql: PackageResources._0047_tapback_counts_sql),
+                Migration(48, "index of tapbacks", sql: PackageResources._0048_tapbacks_index_sql),
             ], publishing: Publications.store)
     }
 }

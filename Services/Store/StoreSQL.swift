@@ -98,7 +98,9 @@ extension SQLNames {
     private static let storeFragments = SQLNames(
         // Messages
         .fragment("message_row", PackageResources.message_row_sql),
+        .fragment("tapback_counts", PackageResources.tapback_counts_sql),
         .fragment("tapbacks_shown", PackageResources.tapbacks_shown_sql),
+        .fragment("tapbacks_counted", PackageResources.tapbacks_counted_sql),
         .fragment("poll_shown", PackageResources.poll_shown_sql),
         .fragment("votes_as_of", PackageResources.votes_as_of_sql),
         .fragment("message_parts", PackageResources.message_parts_sql),

@@ -60,7 +60,8 @@ come AS (
 ),
 erased AS (
     UPDATE store.messages m
-    SET body = NULL, attachments = NULL, extra = NULL, pinned_seq = NULL, mentions = NULL, forwarded_by = NULL, tapback_count = 0, deleted_at = moved.last_at,
+    SET body = NULL, attachments = NULL, extra = NULL, pinned_seq = NULL, mentions = NULL, forwarded_by = NULL, tapback_count = 0,
+        tapback_counts = NULL, deleted_at = moved.last_at,
         changed_seq = moved.last_seq
     FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
 ),

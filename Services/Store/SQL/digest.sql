@@ -96,12 +96,8 @@ SELECT p.last_seq,
                 coalesce(nullif(array_to_string(array_remove(m.mentions, {Mentions.everybody}), ','), ''), '-'),
                 -- `kind:count` in the order of the kinds' bytes, separated by commas.
                 coalesce(CASE WHEN m.tapback_count > 0 THEN (
-                    SELECT string_agg(t.kind || ':' || t.count, ',' ORDER BY t.kind COLLATE "C") FROM (
-                        SELECT r.kind, count(*) AS count FROM store.tapbacks r
-                        WHERE r.slot = m.slot AND r.conversation_id = m.conversation_id AND r.message_id = m.id
-                          AND r.seq <= p.last_seq
-                        GROUP BY r.kind
-                    ) t) END, '-'),
+                    SELECT string_agg(t.key || ':' || t.value, ',' ORDER BY t.key COLLATE "C")
+                    FROM jsonb_each_text({tapback_counts(position => p.last_seq)}) t) END, '-'),
                 coalesce(encode(sha256(convert_to(nullif({text_as_of(row => m, position => p.last_seq)}, ''), 'UTF8')), 'hex'), '-'),
                 CASE WHEN m.kind = {MessageKind.poll} THEN (
                     SELECT CASE WHEN k.closed_seq <= p.last_seq THEN 'closed:' ELSE 'open:' END || (

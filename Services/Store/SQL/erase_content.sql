@@ -60,7 +60,8 @@ WITH scanned AS MATERIALIZED (
         forwarded_by = CASE WHEN NOT h.is_own AND NOT h.is_origin THEN m.forwarded_by END,
         deleted_at = CASE WHEN h.is_own THEN moved.last_at ELSE m.deleted_at END,
         tapback_count = CASE WHEN h.is_own THEN 0 WHEN h.has_tapback THEN m.tapback_count - 1
-            ELSE m.tapback_count END
+            ELSE m.tapback_count END,
+        tapback_counts = CASE WHEN NOT h.is_own AND NOT h.has_tapback THEN m.tapback_counts END
     FROM hit h, moved
     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq = h.seq
 ), unindexed AS (

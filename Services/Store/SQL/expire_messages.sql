@@ -101,7 +101,7 @@ WITH range AS MATERIALIZED (
 ), expired AS (
     UPDATE store.messages m
     SET changed_seq = moved.base + h.place, body = NULL, attachments = NULL, extra = NULL, pinned_seq = NULL, mentions = NULL, forwarded_by = NULL,
-        tapback_count = 0, deleted_at = moved.at, is_expired = true
+        tapback_count = 0, tapback_counts = NULL, deleted_at = moved.at, is_expired = true
     FROM hit h, moved
     WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.seq = h.seq
 ), released AS (

@@ -175,12 +175,13 @@ deleted AS MATERIALIZED (
 ),
 changed AS (
     UPDATE store.messages m
-    SET (changed_seq, body, edited_at, deleted_at, attachments, extra, mentions, forwarded_by, tapback_count) = (
+    SET (changed_seq, body, edited_at, deleted_at, attachments, extra, mentions, forwarded_by, tapback_count, tapback_counts) = (
         SELECT moved.base + n.place, n.body, CASE WHEN n.body IS NULL THEN m.edited_at ELSE n.at END,
             CASE WHEN n.body IS NULL THEN n.at END, CASE WHEN n.body IS NOT NULL THEN m.attachments END,
             CASE WHEN n.body IS NOT NULL THEN m.extra END, CASE WHEN n.body IS NOT NULL THEN m.mentions END,
             CASE WHEN n.body IS NOT NULL THEN m.forwarded_by END,
-            CASE WHEN n.body IS NULL THEN 0 ELSE m.tapback_count END
+            CASE WHEN n.body IS NULL THEN 0 ELSE m.tapback_count END,
+            CASE WHEN n.body IS NOT NULL THEN m.tapback_counts END
         FROM moved, (
             SELECT o.places[k.n] AS place, o.times[k.n] AS at, o.texts[k.n] AS body
             FROM outcomes o, LATERAL (SELECT width_bucket(m.seq, o.seqs) AS n) k

@@ -33,8 +33,10 @@ removed AS (
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :subject AND r.user_id = :actor
 ),
 counted AS (
-    UPDATE store.messages m SET changed_seq = moved.last_seq, tapback_count = m.tapback_count - 1
-    FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
+    UPDATE store.messages m
+    SET {tapbacks_counted(kind => NULL::text, added => -1, seq => moved.last_seq)}
+    FROM moved LEFT JOIN present p ON true
+    WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)

@@ -40,9 +40,9 @@ tapback AS (
 ),
 counted AS (
     UPDATE store.messages m
-    SET changed_seq = moved.last_seq,
-        tapback_count = m.tapback_count + CASE WHEN EXISTS (SELECT FROM present) THEN 0 ELSE 1 END
-    FROM moved WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
+    SET {tapbacks_counted(kind => :kind, added => (p.kind IS NULL)::integer, seq => moved.last_seq)}
+    FROM moved LEFT JOIN present p ON true
+    WHERE m.slot = :slot AND m.conversation_id = :conversation AND m.id = :subject
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, message_id)

@@ -12,15 +12,10 @@
 -- > kind    text
 -- > at      timestamptz
 -- > counts  text           JSON object
-WITH {visible_message}
-SELECT t.user_id, t.kind, t.at, (
-    SELECT coalesce(json_object_agg(k.kind, k.count)::text, '{}') FROM (
-        SELECT r.kind, count(*) AS count FROM store.tapbacks r
-        WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :message
-          AND r.seq <= {end_of_stays}
-        GROUP BY r.kind
-    ) k
-) AS counts
+WITH {visible_message}, counted AS MATERIALIZED (
+    SELECT ({tapback_counts(position => {end_of_stays})})::text AS counts FROM visible m
+)
+SELECT t.user_id, t.kind, t.at, coalesce((SELECT c.counts FROM counted c), '{}') AS counts
 FROM visible m LEFT JOIN LATERAL (
     SELECT r.user_id, r.kind, r.at FROM store.tapbacks r
     WHERE r.slot = :slot AND r.conversation_id = :conversation AND r.message_id = :message AND r.user_id > :after

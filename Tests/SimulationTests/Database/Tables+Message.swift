@@ -59,19 +59,21 @@ extension Tables.Message {
 
     /// `[{"userId" : …, "kind" : …}]`, or nil if there are none.
     func tapbacksJSON(asOf position: Int64) -> String? {
-        let shown = tapbacks.filter { $0.seq <= position }.sorted { ($0.at, $0.user) < ($1.at, $1.user) }
+        let shown = tapbacks.filter { $0.seq <= position }.sorted { $0.seq < $1.seq }
         guard !shown.isEmpty else { return nil }
         return "[" + shown.map { #"{"userId" : "\#($0.user)", "kind" : "\#($0.kind)"}"# }.joined(separator: ", ") + "]"
     }
 
-    /// `{ kind : n }`, or nil if there are none.
+    /// `{kind: n}` with its keys as jsonb has them, or nil if there are none.
     func tapbackCountsJSON(asOf position: Int64) -> String? {
         let shown = tapbacks.filter { $0.seq <= position }
         return shown.isEmpty ? nil : Self.countsJSON(shown)
     }
 
     static func countsJSON(_ tapbacks: [Tapback]) -> String {
-        let counts = Dictionary(grouping: tapbacks, by: \.kind).mapValues(\.count).sorted { $0.key < $1.key }
-        return "{ " + counts.map { #""\#($0.key)" : \#($0.value)"# }.joined(separator: ", ") + " }"
+        let counts = Dictionary(grouping: tapbacks, by: \.kind).mapValues(\.count).sorted {
+            ($0.key.utf8.count, $0.key) < ($1.key.utf8.count, $1.key)
+        }
+        return "{" + counts.map { #""\#($0.key)": \#($0.value)"# }.joined(separator: ", ") + "}"
     }
 }
