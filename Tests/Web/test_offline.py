@@ -1,6 +1,7 @@
 """Without the network, without the servers, and when the server says no."""
 
 import pytest
+from client import token
 from playwright.sync_api import expect
 from people import PATIENCE_MS
 
@@ -152,6 +153,34 @@ def test_what_is_refused_says_why_and_is_retried_edited_or_discarded(people):
     tab.message("answer 1").get_by_role("button", name="Discard").click()
     expect(tab.button("Sent")).to_be_visible()
     alice.finds(group, [None, None, "and this waits behind them"])
+
+
+def test_a_new_group_that_is_refused_stays_with_what_was_written_and_is_asked_for_again(people):
+    alice, bob, carol, backend = people("alice", "bob", "carol", "backend")
+    backend.token = token(backend.name, adm=True)
+    tab = alice.open()
+    expect(tab.page.get_by_text("No conversations yet")).to_be_visible()
+    alice.context.set_offline(True)
+    expect(tab.page.get_by_text("No connection.")).to_be_visible()
+    tab.button("New conversation").click()
+    tab.page.get_by_role("textbox", name="People").press_sequentially(f"{bob.name} {carol.name} ")
+    tab.page.get_by_role("textbox", name="Group name").fill("Summit")
+    tab.button("Start").click()
+    for text in ("first", "second"):
+        tab.send(text)
+    backend.call("PUT", f"/v1/users/{alice.name}/suspension", {"mode": "readOnly"})
+    alice.context.set_offline(False)
+    retry = tab.message("first").get_by_role("button", name="Retry")
+    expect(retry).to_be_visible()
+    tab.page.reload()
+    tab.choose("Summit")
+    expect(tab.option("Summit")).to_contain_text("Not sent")
+    backend.call("DELETE", f"/v1/users/{alice.name}/suspension")
+    retry.click()
+    expect(tab.button("Sent").or_(tab.button("Delivered"))).to_be_visible()
+    other = bob.open().choose("Summit")
+    other.shows("first")
+    other.shows("second")
 
 
 def test_a_refused_edit_is_rolled_back_and_says_why(people):

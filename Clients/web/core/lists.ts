@@ -1,4 +1,4 @@
-import type { ConversationList, ConversationRow, Folder, ListView } from "./client.ts";
+import type { ConversationList, ConversationRow, Folder, ListView, RowState } from "./client.ts";
 import { hiddenIn, isShown } from "./copy/blocks.ts";
 import { accountOf } from "./copy/copy.ts";
 import type { Account, ConversationRecord, OutboxRow, Reading } from "./copy/database.ts";
@@ -49,7 +49,7 @@ export async function conversationRow(rows: Reading, head: ConversationRecord): 
     conversation: { ...conversationOf({ ...head, title, permissions, messageLifetime }), ...marks },
     others,
     preview: isPending ? unsentMessage(unsent, head.id, userId) : lastMessage,
-    previewState: isPending ? unsent.state === "failed" ? "failed" : "sending" : lastMessage && "stored",
+    previewState: isPending ? unsentState(pending) : lastMessage && "stored",
     draft: shownDraft(head, pending),
     request,
     requester,
@@ -82,12 +82,17 @@ async function lastShown(rows: Reading, head: ConversationRecord, account: Accou
   return (await messagesBefore(rows, head.id, head.clearedSeq + 1, head.lastSeq, 1, shows))[0];
 }
 
+/** What waits behind a message that failed is not on its way. */
+function unsentState(pending: OutboxRow[]): RowState {
+  return pending.some(({ state }) => state === "failed") ? "failed" : "sending";
+}
+
 const inInbox = { isMuted: false, isArchived: false, isBlocked: false };
 
-/** A conversation that the user creates, before the server knows it. */
+/** A conversation that the user creates, before the server knows it, or which it has refused. */
 async function createdRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {
   const pending = await outboxOf(rows, id);
-  const created = pending.find(({ write, state }) => write.kind === "create" && state === "waiting");
+  const created = pending.find(({ write, state }) => write.kind === "create" && state !== "refused");
   if (created?.write.kind !== "create") return null;
   const { members, title } = created.write;
   const [createdAt, none] = [created.at, { lastSeq: 0, clearedSeq: 0, readSeq: 0, deliveredSeq: 0, unreadCount: 0 }];
@@ -96,8 +101,9 @@ async function createdRow(rows: Reading, id: ConversationId): Promise<Conversati
   const unsent = pending.findLast(({ write }) => write.kind === "send");
   const { userId } = await accountOf(rows);
   const preview = unsent && unsentMessage(unsent, id, userId);
-  const draft = shownDraft(undefined, pending);
-  return { id, conversation, others: members.slice(0, namesShown), preview, draft, isMember: true, ...inInbox };
+  const [previewState, draft] = [preview && unsentState(pending), shownDraft(undefined, pending)];
+  const others = members.slice(0, namesShown);
+  return { id, conversation, others, preview, previewState, draft, isMember: true, ...inInbox };
 }
 
 export async function oneRow(rows: Reading, id: ConversationId): Promise<ConversationRow | null> {

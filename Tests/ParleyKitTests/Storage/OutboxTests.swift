@@ -240,6 +240,37 @@ import Testing
         #expect(try store.sendable(limit: 10).map(\.message) == [messageId(101), messageId(102)])
     }
 
+    @Test("a conversation that is refused stays while there are messages for it, whose first one has failed by that")
+    func refusedConversation() throws {
+        let store = try copy()
+        let new = ConversationID(UUIDBytes(high: 1, low: 9))
+        try store.enqueue(.createGroup(members: [ben], title: "Climbing"), in: new, at: time(1), key: key(1))
+        try store.enqueue(send("one"), in: new, message: messageId(101), at: time(2), key: key(2))
+        try store.enqueue(.rename(title: "Hiking"), in: new, at: time(3), key: key(3))
+        try store.enqueue(send("two"), in: new, message: messageId(102), at: time(4), key: key(4))
+        try store.setDraft(Draft(text: "three"), in: new, at: time(5), key: key(5))
+        let states = { try store.timeline(of: new, .newest, limit: 10).rows.map(\.state) }
+        try store.refuse(store.outbox()[0], problem(.forbidden))
+        #expect(try store.firstRefused() == nil && store.sendable(limit: 10).isEmpty)
+        let row = try #require(try store.list(limit: 10).rows.first { $0.id == new })
+        #expect(row.hasFailedMessage && row.isBeingCreated && row.preview?.message.text == "two")
+        #expect(row.draft?.text == "three" && row.conversation.memberCount == 2)
+        #expect(try states() == [.failed(problem(.forbidden)), .sending])
+
+        try store.retry(messageId(101), in: new)
+        #expect(try states() == [.sending, .sending])
+        #expect(try store.sendable(limit: 10).map(\.write.kind) == ["create", "send", "rename", "send"])
+        try store.refuse(store.outbox()[0], problem(.tooLarge))
+        try store.enqueue(.edit(text: "better"), in: new, message: messageId(101), at: time(6), key: key(6))
+        #expect(try store.sendable(limit: 10).first?.write.kind == "create", "an edited message is sent again")
+        try store.refuse(store.outbox()[0], problem(.tooLarge))
+        try store.discard(messageId(101), in: new)
+        #expect(try states() == [.failed(problem(.tooLarge))])
+        try store.enqueue(.deleteForMe, in: new, message: messageId(102), at: time(7), key: key(7))
+        #expect(try store.list(limit: 10).rows.contains { $0.id == new } == false)
+        #expect(try store.outbox(of: new).isEmpty)
+    }
+
     @Test("a message whose id is in use gets another one when it is retried, and replies to it follow")
     func conflict() throws {
         let store = try copy()

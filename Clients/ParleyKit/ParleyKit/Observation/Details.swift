@@ -33,7 +33,7 @@ extension LocalStore {
     fileprivate func membersUpdate(of id: ConversationID) throws(StorageError) -> MembersUpdate {
         let known = try members(of: id)
         var members = Dictionary(uniqueKeysWithValues: known.map { ($0.userId, $0) })
-        for row in try outbox(of: id) where row.state == .waiting {
+        for row in try outbox(of: id) where row.state == .waiting || row.isRefusedCreation {
             switch row.write {
             case .putMember(let user, let role):
                 let role = role.flatMap(MemberRole.init(rawValue:))

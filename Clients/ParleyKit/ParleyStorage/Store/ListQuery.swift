@@ -65,7 +65,7 @@ extension LocalStore {
             : try connection.all(
                 """
                 SELECT o.conversation_id FROM outbox o
-                WHERE o.kind = 'create' AND o.state = 0 AND o.conversation_id IS NOT NULL AND NOT EXISTS (
+                WHERE o.kind = 'create' AND o.state IN (0, 1) AND o.conversation_id IS NOT NULL AND NOT EXISTS (
                     SELECT 1 FROM conversations c WHERE c.id = o.conversation_id AND c.head_seq > 0)
                 ORDER BY o.key DESC LIMIT ?1
                 """, limit
@@ -168,7 +168,7 @@ extension LocalStore {
 extension [OutboxRow] {
     /// The conversation that one of these creates.
     fileprivate func created(_ id: ConversationID) -> Conversation? {
-        for row in self where row.state == .waiting {
+        for row in self where row.state != .refused {
             guard case .createGroup(let members, let title) = row.write else { continue }
             return Conversation(
                 id: id, kind: .group, title: title, createdAt: row.at, lastSeq: 0, lastActivityAt: row.at,

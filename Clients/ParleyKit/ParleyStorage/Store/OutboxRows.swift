@@ -115,7 +115,8 @@ extension LocalStore {
 
     // MARK: By the user
 
-    /// Sends a refused message again. If its id is in use for something else, it gets another one.
+    /// Sends a refused message again, and asks again for its conversation where that was refused. If the message's id is in use
+    /// for something else, it gets another one.
     ///
     /// - Parameter newId: used in that case.
     package func retry(
@@ -125,7 +126,10 @@ extension LocalStore {
             guard let row = try outbox(of: message, in: conversation).first(where: { $0.state == .failed })
             else { return }
             try connection.run(
-                "UPDATE outbox SET state = 0, was_tried = 0, problem = NULL WHERE key = ?1", row.key)
+                """
+                UPDATE outbox SET state = 0, was_tried = 0, problem = NULL
+                WHERE key = ?1 OR (conversation_id = ?2 AND kind = 'create' AND state = 1)
+                """, row.key, conversation)
             try recheckFiles(ofRow: row.key)
             guard row.problem?.code == .known(.conflict), let newId else { return }
             try rename(message, to: newId, in: conversation)
@@ -151,8 +155,20 @@ extension LocalStore {
 
     /// Takes back a message that the server does not have, with what was done to it since.
     package func discard(_ message: MessageID, in conversation: ConversationID) throws(StorageError) {
-        try connection.run(
-            "DELETE FROM outbox WHERE conversation_id = ?1 AND message_id = ?2", conversation, message)
+        try write { () throws(StorageError) in
+            try connection.run(
+                "DELETE FROM outbox WHERE conversation_id = ?1 AND message_id = ?2", conversation, message)
+            // Without a message there is nothing to ask for the conversation again with.
+            guard try !hasMessages(conversation), try outbox(of: conversation).contains(where: \.isRefusedCreation)
+            else { return }
+            try connection.run("DELETE FROM outbox WHERE conversation_id = ?1", conversation)
+        }
+    }
+
+    private func hasMessages(_ conversation: ConversationID) throws(StorageError) -> Bool {
+        try connection.first(
+            "SELECT 1 FROM outbox WHERE conversation_id = ?1 AND kind IN ('send', 'forward') LIMIT 1", conversation
+        ) { _ in true } ?? false
     }
 
     /// The user is told that a write was refused. Returns false if somebody else has done that.
@@ -259,7 +275,8 @@ extension LocalStore {
             "UPDATE messages SET tapback_counts = ?2 WHERE key = ?1", key, counts.without(kind).stored)
     }
 
-    /// The server has refused a write for good. A message fails; anything else is undone, and the user is to be told.
+    /// The server has refused a write for good. A message fails, and so does a conversation for which one was written; anything
+    /// else is undone, and the user is to be told.
     package func refuse(_ row: OutboxRow, _ problem: ProblemDetails) throws(StorageError) {
         try write { () throws(StorageError) in
             switch row.write {
@@ -268,8 +285,11 @@ extension LocalStore {
             // Nobody waits for these.
             case .read: try connection.run("DELETE FROM outbox WHERE key = ?1", row.key)
             default:
+                var state = OutboxRow.State.refused
+                if case .createGroup = row.write, let id = row.conversation, try hasMessages(id) { state = .failed }
                 try connection.run(
-                    "UPDATE outbox SET state = 2, problem = ?2 WHERE key = ?1", row.key, String(json: problem))
+                    "UPDATE outbox SET state = ?2, problem = ?3 WHERE key = ?1", row.key, state.rawValue,
+                    String(json: problem))
             }
             if case .mark = row.write, let id = row.conversation, let state = try state(of: id) {
                 try showMarks(of: state.key)
@@ -316,25 +336,30 @@ extension LocalStore {
             connection.all("SELECT * FROM outbox ORDER BY key", read: Self.outboxRow).compactMap(\.self))
     }
 
+    /// The rows of a conversation. Where it was refused its first message has failed by that.
     package func outbox(of conversation: ConversationID) throws(StorageError) -> [OutboxRow] {
-        try withFiles(
+        var rows = try withFiles(
             connection.all(
                 "SELECT * FROM outbox WHERE conversation_id = ?1 ORDER BY key", conversation, read: Self.outboxRow
             ).compactMap(\.self))
+        if let creation = rows.first(where: \.isRefusedCreation),
+            let first = rows.firstIndex(where: { ["send", "forward"].contains($0.write.kind) })
+        {
+            rows[first].state = .failed
+            rows[first].problem = creation.problem
+        }
+        return rows
     }
 
     private func outbox(
         of message: MessageID, in conversation: ConversationID
     ) throws(StorageError) -> [OutboxRow] {
-        try withFiles(
-            connection.all(
-                "SELECT * FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 ORDER BY key", message,
-                conversation, read: Self.outboxRow
-            ).compactMap(\.self))
+        try outbox(of: conversation).filter { $0.message == message }
     }
 
-    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, and no draft
-    /// in a conversation that is being created, or not accepted. Where an answer waits that accepts, all else waits for it.
+    /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, nothing behind
+    /// a conversation that was refused, and no draft in one that is being created, or not accepted. Where an answer waits that
+    /// accepts, all else waits for it.
     package func sendable(limit: Int) throws(StorageError) -> [OutboxRow] {
         let rows = try connection.all(
             """
@@ -344,8 +369,9 @@ extension LocalStore {
                 WHERE f.conversation_id = o.conversation_id AND f.key < o.key AND (f.state = 1 OR f.files > 0)
                     AND (f.state = 1 OR f.files > (
                         SELECT count(*) FROM uploads u WHERE u.outbox_key = f.key AND u.is_ready = 1))))
-                AND NOT (o.kind = 'draft' AND EXISTS (
-                    SELECT 1 FROM outbox c WHERE c.conversation_id = o.conversation_id AND c.kind = 'create'))
+                AND NOT EXISTS (
+                    SELECT 1 FROM outbox c
+                    WHERE c.conversation_id = o.conversation_id AND c.kind = 'create' AND (o.kind = 'draft' OR c.state = 1))
                 AND NOT (o.kind NOT IN ('accept', 'decline', 'send', 'tapback') AND EXISTS (
                     SELECT 1 FROM answered_requests r
                     WHERE r.id = o.conversation_id AND (o.kind = 'draft' OR coalesce(r.answer, 'decline') <> 'decline')))

@@ -95,7 +95,7 @@ package struct OutboxRow: Hashable, Sendable {
     package enum State: Int64, Sendable {
         case waiting = 0
         /// A message that the server refused. It holds back the later messages of its conversation until the user
-        /// retries, edits or discards it.
+        /// retries, edits or discards it. Or a new conversation for which there is a message: that has failed by it.
         case failed = 1
         /// Another write that the server refused: it is undone, and kept until the user was told.
         case refused = 2
@@ -118,6 +118,8 @@ package struct OutboxRow: Hashable, Sendable {
     /// How many files the message has, and those that there are.
     package var fileCount: Int
     package var files: [OutgoingFile] = []
+
+    package var isRefusedCreation: Bool { state == .failed && write.kind == "create" }
 
     package init(
         key: Int64, conversation: ConversationID?, message: MessageID?, write: PendingWrite, idempotencyKey: UUIDBytes,

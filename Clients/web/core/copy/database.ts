@@ -168,8 +168,8 @@ export interface OutboxRow {
   idempotencyKey: string;
   /**
    * `failed`: a message that the server refused; it holds back the later ones of its conversation until the user retries,
-   * edits or discards it. `refused`: another write that the server refused; it is undone, and kept until the user was told.
-   * `held`: a draft that is not to be sent by itself.
+   * edits or discards it, or a new conversation for which there is a message, which has failed by that. `refused`: another
+   * write that the server refused; it is undone, and kept until the user was told. `held`: a draft that is not to be sent by itself.
    */
   state: "waiting" | "failed" | "refused" | "held";
   /** Whether a request with it was made, so that the server may know it. */

@@ -83,6 +83,7 @@ async function joinUnsent(copy: CopyWriter, unsent: OutboxRow, write: PendingWri
   const both = joined(unsent.write, write);
   if (both && unsent.state === "failed") {
     await copy.rows.put("outbox", waiting(unsent, await withFilesAnew(copy, { ...unsent, write: both })));
+    await askAgain(copy, unsent.conversationId);
   } else if (both) await copy.rows.put("outbox", { ...unsent, write: both });
   return both !== undefined;
 }
@@ -98,7 +99,10 @@ export async function markTried(copy: CopyWriter, rows: OutboxRow[]): Promise<vo
 
 // By the user.
 
-/** Sends a refused message again. If its id is in use for something else, it gets the new one. */
+/**
+ * Sends a refused message again, and asks again for its conversation where that was refused. If the message's id is in use for
+ * something else, it gets the new one.
+ */
 export async function retry(copy: CopyWriter, id: ConversationId, message: MessageId, newId: MessageId): Promise<void> {
   const rows = await outboxOf(copy.rows, id);
   const failed = rows.find((row) => row.messageId === message && row.state === "failed");
@@ -106,7 +110,13 @@ export async function retry(copy: CopyWriter, id: ConversationId, message: Messa
   copy.showOutbox();
   copy.show(id);
   await copy.rows.put("outbox", waiting(failed, await withFilesAnew(copy, failed)));
+  await askAgain(copy, id);
   if (failed.problem?.code === "conflict") await rename(copy, id, message, newId);
+}
+
+async function askAgain(copy: CopyWriter, id: ConversationId): Promise<void> {
+  const creation = (await outboxOf(copy.rows, id)).find(isRefusedCreation);
+  if (creation) await copy.rows.put("outbox", waiting(creation));
 }
 
 /** Where the server has not, or has refused, what a message carries, that is uploaded again. */
@@ -134,6 +144,7 @@ export async function discardUnsent(copy: CopyWriter, id: ConversationId, messag
     await copy.rows.remove("outbox", row.key);
     await releaseFiles(copy, row, true);
   }
+  await settleRefusedCreation(copy, id);
   copy.showOutbox();
   copy.show(id);
 }
@@ -212,7 +223,10 @@ async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
   }
 }
 
-/** The server has refused a write for good. A message fails; anything else is undone, and the user is to be told. */
+/**
+ * The server has refused a write for good. A message fails, and so does a conversation for which one was written; anything else
+ * is undone, and the user is to be told.
+ */
 export async function refuse(copy: CopyWriter, row: OutboxRow, problem: Problem): Promise<void> {
   copy.showOutbox();
   if (row.conversationId) copy.show(row.conversationId);
@@ -221,10 +235,24 @@ export async function refuse(copy: CopyWriter, row: OutboxRow, problem: Problem)
   if (!present) return;
   if (row.write.kind === "draft") await finishDraft(copy, row, problem);
   else if (row.write.kind === "send") await fail(copy, present, problem);
-  // Nobody waits for these.
+  else if (row.write.kind === "create" && (await outboxOf(copy.rows, row.conversationId)).some(isMessage)) {
+    await copy.rows.put("outbox", { ...present, state: "failed", problem });
+    await settleRefusedCreation(copy, row.conversationId);
+  } // Nobody waits for these.
   else if (row.write.kind === "read") await copy.rows.remove("outbox", row.key);
   else await copy.rows.put("outbox", { ...present, state: "refused", problem });
   if (row.write.kind === "block") await showBlocks(copy);
+}
+
+const isMessage = ({ write }: OutboxRow) => write.kind === "send";
+const isRefusedCreation = ({ write, state }: OutboxRow) => write.kind === "create" && state === "failed";
+
+/** A conversation that was refused stays while there are messages for it, and the first of them has failed by that. */
+async function settleRefusedCreation(copy: CopyWriter, id: ConversationId): Promise<void> {
+  const rows = await outboxOf(copy.rows, id);
+  const [creation, first] = [rows.find(isRefusedCreation), rows.find(isMessage)];
+  if (creation && !first) { for (const { key } of rows) await copy.rows.remove("outbox", key); }
+  if (creation && first?.state === "waiting") await fail(copy, first, creation.problem!);
 }
 
 /** Later writes to a message that the server will never have join it now. */
@@ -271,20 +299,21 @@ export function outboxOf(rows: Reading, conversationId: ConversationId): Promise
 }
 
 /**
- * The rows that may be sent: not the messages behind one that failed, and no draft in a conversation that is being created, or
- * not accepted. Where an answer waits that accepts, all else waits for it.
+ * The rows that may be sent: not the messages behind one that failed, nothing behind a conversation that was refused, and no
+ * draft in one that is being created, or not accepted. Where an answer waits that accepts, all else waits for it.
  */
 export async function sendable(rows: Reading): Promise<OutboxRow[]> {
   const all = await rows.all("outbox");
   const asked = Object.keys((await accountOf(rows)).requests?.asked ?? {});
   const accepted = asked.filter((id) => answerIn(all.filter((row) => row.conversationId === id)) === "accepted");
   const [failed, undrafted] = [new Set<ConversationId>(), new Set(asked)];
+  const refused = new Set(all.filter(isRefusedCreation).map(({ conversationId }) => conversationId));
   return all.filter(({ state, write: { kind }, conversationId: id }) => {
     if (state === "failed") failed.add(id);
     if (kind === "create") undrafted.add(id);
     const waits = kind === "send" && failed.has(id) || kind === "draft" && undrafted.has(id) ||
       !answers.includes(kind) && accepted.includes(id);
-    return state === "waiting" && !waits;
+    return state === "waiting" && !waits && !refused.has(id);
   });
 }
 

@@ -2,6 +2,7 @@
 import type { OutboxRow } from "../../core/copy/database.ts";
 import { complete, discardUnsent, enqueue, markTried, refuse, retry, sendable } from "../../core/copy/outbox-rows.ts";
 import { outboxRequest } from "../../core/http.ts";
+import { oneRow } from "../../core/lists.ts";
 import type { PendingWrite } from "../../core/outbox/writes.ts";
 import { OutboxSender } from "../../core/outbox/sender.ts";
 import { Copy, created, expectEqual, history, message, messageId, send, talk, time } from "./copy.ts";
@@ -224,6 +225,40 @@ Deno.test("a refused message holds the later ones back until it is retried, edit
   expectEqual([failed!.state, failed!.problem?.code], ["failed", "forbidden"]);
   await copy.change((copy) => retry(copy, talk, "m1", "new"));
   expectEqual(await sent(), ["m1", "m2"]);
+});
+
+Deno.test("a conversation that is refused stays while there are messages for it, whose first one has failed by that", async () => {
+  const copy = await Copy.begin();
+  const about = { conversationId: other, at: time(0), idempotencyKey: "key" };
+  const write = (write: PendingWrite, messageId?: string) =>
+    copy.change((writer) => enqueue(writer, { ...about, write, messageId }));
+  const refuseFirst = () =>
+    copy.change(async (writer) =>
+      await refuse(writer, (await writer.rows.all("outbox"))[0]!, problem(403, "forbidden"))
+    );
+  const sent = async () => (await copy.database.read(sendable)).map(({ write: { kind } }) => kind);
+  const states = async () => (await copy.rows()).map(({ write: { kind }, state }) => `${kind} ${state}`);
+  await write({ kind: "create", members: ["ben"], title: "Climbing" });
+  await write(send("one"), "m1");
+  await write({ kind: "rename", title: "Hiking" });
+  await write(send("two"), "m2");
+  await refuseFirst();
+  expectEqual(await sent(), []);
+  expectEqual(await states(), ["create failed", "send failed", "rename waiting", "send waiting"]);
+  const row = await copy.database.read((rows) => oneRow(rows, other));
+  expectEqual([row?.conversation.memberCount, row?.preview?.text, row?.previewState], [2, "two", "failed"]);
+
+  await copy.change((writer) => retry(writer, other, "m1", "new"));
+  expectEqual(await sent(), ["create", "send", "rename", "send"]);
+  await refuseFirst();
+  await write({ kind: "edit", text: "better" }, "m1");
+  expectEqual((await sent())[0], "create");
+  await refuseFirst();
+  await copy.change((writer) => discardUnsent(writer, other, "m1"));
+  expectEqual(await states(), ["create failed", "rename waiting", "send failed"]);
+  await copy.change((writer) => discardUnsent(writer, other, "m2"));
+  expectEqual(await states(), []);
+  expectEqual(await copy.database.read((rows) => oneRow(rows, other)), null);
 });
 
 Deno.test("a message whose id is in use is sent again under another one, and replies to it follow", async () => {
