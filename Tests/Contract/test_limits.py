@@ -2,13 +2,14 @@
 
 import base64
 import json
+import re
 import time
 from email.utils import parsedate_to_datetime
 
 import httpx
 import pytest
 
-from contract import DOCUMENT
+from contract import DOCUMENT, PATH
 from judged import PATIENCE
 from people import Person, new_id, open_socket, soon
 
@@ -49,6 +50,16 @@ def padded(body: dict, size: int) -> bytes:
     """The body as JSON of so many bytes."""
     fits = json.dumps(body | {"padding": ""})
     return (fits[:-2] + "x" * (size - len(fits)) + '"}').encode()
+
+
+def test_the_web_client_begins_with_the_limits_that_it_is_told_later(anna):
+    source = (PATH.parents[2] / "Clients/web/core/limits.ts").read_text()
+    usual = source.split("const usual = {")[1].split("};")[0]
+    known = {name: int(number.replace("_", "")) for name, number in re.findall(r"(\w+): ([\d_]+),", usual)}
+    limits = anna.get("/v1/limits").json()
+    assert known and known == {name: limits[name] for name in known}
+    [named] = re.findall(r"namedMembers = (\d+)", source)
+    assert int(named) == limits["readingLifetimeMembers"]
 
 
 def test_every_limit_is_tested_here_or_is_a_share():

@@ -55,6 +55,9 @@ export class FakeClient implements ParleyClient {
     mentionsPerMessage: 100,
     membersPerRequest: 1_000,
     editWindowSeconds: 900,
+    reportCharacters: 1_000,
+    pollOptions: 12,
+    pollOptionCharacters: 100,
   });
   readonly fileLimits = new Emitter<FileLimits | null>(null);
   readonly uploads = new Emitter(new Map());

@@ -8,6 +8,7 @@ import { isArchived, isMuted, shownMarks } from "./copy/marks.ts";
 import { messagesBefore } from "./copy/messages.ts";
 import { outboxOf } from "./copy/outbox-rows.ts";
 import { answerIn, isRequest } from "./copy/requests.ts";
+import { namedMembers } from "./limits.ts";
 import { unsentMessage } from "./copy/timeline.ts";
 import { LiveQueries, LiveQuery } from "./live.ts";
 import { pendingLifetime } from "./copy/lifetimes.ts";
@@ -17,8 +18,6 @@ import type { Conversation, ConversationId, Message } from "./model.ts";
 
 // Conversations as a list shows them.
 
-/** Of larger groups without a title the members are not loaded for their names. */
-const mostNamed = 50;
 /** How many members a name is made of. */
 const namesShown = 4;
 
@@ -171,7 +170,8 @@ export function conversationList(
     for (const head of heads) {
       const row = known.get(head.id)!;
       listed.push(row);
-      const isNameless = !row.others.length && !head.title && head.memberCount > 1 && head.memberCount <= mostNamed;
+      // Of larger groups the members are not loaded for their names.
+      const isNameless = !row.others.length && !head.title && head.memberCount > 1 && head.memberCount <= namedMembers;
       if (isNameless && !asked.has(head.id)) asked.add(head.id), look({ type: "lookAtMembers", conversation: head.id });
       // The copy may have nothing but messages that are not shown.
       if (!row.preview && head.topSeq && !searched.has(head.id)) {

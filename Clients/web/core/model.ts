@@ -422,7 +422,9 @@ export interface Limits {
   /** Of one file, and of its name. */
   mediaBytes?: number;
   mediaNameBytes?: number;
-  reportCharacters?: number;
+  reportCharacters: number;
+  pollOptions: number;
+  pollOptionCharacters: number;
 }
 
 // Pages.

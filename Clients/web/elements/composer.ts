@@ -1,6 +1,7 @@
 import type { Draft, NewFile, ParleyClient, TimelineRow } from "../core/client.ts";
 import type { ConversationId, MessageId, UserId } from "../core/model.ts";
 import { isSame } from "../core/copy/drafts.ts";
+import { limitsOf } from "../core/limits.ts";
 import { ChosenFiles } from "./chosen-files.ts";
 import { Endings, gathered, iconButton, iconOf, make, on, set } from "./dom.ts";
 import { Mentions } from "./mentions.ts";
@@ -194,7 +195,7 @@ export class Composer extends HTMLElement {
 
   #changed(): void {
     const text = this.#field.value;
-    const limit = this.#client.limits.value?.textBytes ?? 16_384;
+    const limit = limitsOf(this.#client).textBytes;
     // A character is at most three bytes of UTF-8: most texts need no counting.
     const excess = text.length * 3 <= limit ? 0 : new TextEncoder().encode(text).length - limit;
     this.#tell(excess > 0 ? `This message is ${excess} bytes too long.` : "");
@@ -295,7 +296,7 @@ export class Composer extends HTMLElement {
 
   /** Shows what waits for its time, and chooses one for what is written. Files are sent at once only. */
   #ask(): void {
-    openNewPoll(this.parentElement!, async (question, options, multiple) => {
+    openNewPoll(this.parentElement!, limitsOf(this.#client), async (question, options, multiple) => {
       await this.#client.send(this.#id, question, { poll: { options, multiple } });
       this.#host.sent();
     });

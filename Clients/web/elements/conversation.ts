@@ -7,6 +7,7 @@ import type {
   TimelineRow,
 } from "../core/client.ts";
 import type { Attachment, ConversationId, Message, MessageId, ReceiptPage, Time, UserId } from "../core/model.ts";
+import { limitsOf } from "../core/limits.ts";
 import { kindOf } from "../core/media/kinds.ts";
 import { may } from "../core/permissions.ts";
 import { avatar } from "./avatar.ts";
@@ -356,10 +357,9 @@ export class ConversationView extends HTMLElement {
   #editable(row: TimelineRow | undefined): TimelineRow | undefined {
     if (!row?.isOwn || row.message.deletedForEveryone || !this.#mayWrite || row.state === "failed") return undefined;
     if (["sealed", "poll"].includes(row.message.kind) || row.message.forwarded) return undefined;
-    const seconds = this.#client.limits.value?.editWindowSeconds ?? 900;
     // By the server's clock or by this device's, which may be wrong: the server decides.
     const writtenAt = Math.max(Date.parse(row.message.createdAt), Date.parse(row.message.sentAt));
-    const isOpen = Date.now() - writtenAt < seconds * 1000;
+    const isOpen = Date.now() - writtenAt < limitsOf(this.#client).editWindowSeconds * 1000;
     return isOpen || row.state === "sending" ? row : undefined;
   }
 }

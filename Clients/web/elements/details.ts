@@ -8,6 +8,7 @@ import {
   type Permission,
   type UserId,
 } from "../core/model.ts";
+import { limitsOf } from "../core/limits.ts";
 import { may, permittedIn } from "../core/permissions.ts";
 import { avatar, personOf } from "./avatar.ts";
 import { blockButton } from "./blocking.ts";
@@ -117,7 +118,7 @@ export function openDetails(
       type: "text",
       "aria-label": "Group name",
       placeholder: "Group name",
-      maxlength: "200",
+      maxlength: limitsOf(client).titleCharacters,
       dir: "auto",
     });
     input.value = row.conversation.title ?? "";

@@ -1,4 +1,5 @@
 import type { ParleyClient } from "../core/client.ts";
+import { limitsOf } from "../core/limits.ts";
 import { type ConversationId, type UserId, userIdPattern } from "../core/model.ts";
 import { openDialog, reasonOf } from "./dialog.ts";
 import { Endings, iconOf, make, on, set } from "./dom.ts";
@@ -9,7 +10,7 @@ export function newConversation(owner: Element, client: ParleyClient, onopen: (i
   const people = new People(client);
   const title = make("input", {
     type: "text",
-    maxlength: "200",
+    maxlength: limitsOf(client).titleCharacters,
     "aria-label": "Group name",
     placeholder: "Group name (optional)",
     hidden: true,

@@ -1,3 +1,4 @@
+import type { Limits } from "../core/model.ts";
 import { openDialog } from "./dialog.ts";
 import { make, on } from "./dom.ts";
 import { notKept } from "./words.ts";
@@ -5,6 +6,7 @@ import { notKept } from "./words.ts";
 /** Asks for a question and its options. */
 export function openNewPoll(
   owner: Element,
+  { pollOptions, pollOptionCharacters }: Pick<Limits, "pollOptions" | "pollOptionCharacters">,
   send: (question: string, options: string[], multiple: boolean) => Promise<void>,
 ): void {
   const question = make("input", { type: "text", required: true, dir: "auto", "aria-label": "Question" });
@@ -25,9 +27,10 @@ export function openNewPoll(
   const lines = () => options.value.split("\n").map((line) => line.trim()).filter((line) => line);
   on(options, "input", () => {
     const texts = lines();
-    const isLong = texts.some((text) => [...text].length > 100);
-    const isGood = texts.length >= 2 && texts.length <= 12 && new Set(texts).size === texts.length && !isLong;
-    options.setCustomValidity(isGood ? "" : "2 to 12 different options of at most 100 characters, a line each");
+    const isLong = texts.some((text) => [...text].length > pollOptionCharacters);
+    const isGood = texts.length >= 2 && texts.length <= pollOptions && new Set(texts).size === texts.length && !isLong;
+    const wanted = `2 to ${pollOptions} different options of at most ${pollOptionCharacters} characters, a line each`;
+    options.setCustomValidity(isGood ? "" : wanted);
   });
   on(form, "submit", async (event) => {
     event.preventDefault();

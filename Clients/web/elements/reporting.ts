@@ -1,5 +1,6 @@
 import type { ParleyClient } from "../core/client.ts";
 import type { NewReport, ReportReason, UserId } from "../core/model.ts";
+import { limitsOf } from "../core/limits.ts";
 import { newId } from "../core/uuid.ts";
 import { attempts, openDialog } from "./dialog.ts";
 import { make, nodesOf, on } from "./dom.ts";
@@ -25,7 +26,7 @@ export function openReport(
   const text = make("textarea", {
     rows: "3",
     dir: "auto",
-    maxlength: client.limits.value?.reportCharacters ?? 1_000,
+    maxlength: limitsOf(client).reportCharacters,
   });
   const blocks = make("input", { type: "checkbox" });
   const send = make("button.danger.filled", { type: "submit" }, "Report");

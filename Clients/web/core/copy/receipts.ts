@@ -1,12 +1,10 @@
 import type { ConversationId, DeliveryStatus, Member, Message, Status, UserId } from "../model.ts";
 import type { ReceiptsView } from "../client.ts";
+import { namedMembers } from "../limits.ts";
 import { accountOf, type CopyWriter } from "./copy.ts";
 import { type ConversationRecord, type HorizonRecord, type Reading, type ReceiptRecord, within } from "./database.ts";
 import { messagesBefore } from "./messages.ts";
 import { outboxOf } from "./outbox-rows.ts";
-
-/** The server names who has received and read up to this many members; of more it tells counts. */
-const mostNamed = 50;
 
 const order: (DeliveryStatus | undefined)[] = [undefined, "sent", "delivered", "read"];
 
@@ -79,7 +77,7 @@ export async function storeMembers(
     await copy.rows.put("members", { conversationId: id, userId, role, joinedSeq });
   }
   copy.showMembers(id);
-  if (head.memberCount > mostNamed) return;
+  if (head.memberCount > namedMembers) return;
   const delivered = Object.fromEntries(members.map(({ userId, deliveredSeq }) => [userId, deliveredSeq]));
   await moveHorizons(copy, id, delivered, Object.fromEntries(members.map(({ userId, readSeq }) => [userId, readSeq])));
 }
