@@ -1,4 +1,5 @@
 import CNcurses
+import Models
 
 /// One character as a terminal shows it: its text, and the columns that it takes.
 ///
@@ -76,9 +77,9 @@ struct Glyph: Equatable {
 extension Unicode.Scalar {
     fileprivate func isLeftOut(afterWide isWide: Bool, isFirst: Bool) -> Bool {
         switch value {
-        case 0..<0x20, 0x7F..<0xA0: true  // control characters
+        case _ where !mayStandInOneLine: true
         case 0x200C, 0x200D: isFirst || isWide  // joiners change letters, but take emoji apart in some terminals
-        case 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0x061C, 0xFEFF, 0xFFF9...0xFFFB: true
+        case 0x200B, 0x200E, 0x200F, 0x2060...0x206F, 0x061C, 0xFEFF, 0xFFF9...0xFFFB: true
         case 0xFE00...0xFE0F, 0xE0000...0xE0FFF: true  // selectors of style, tags
         case 0x1F3FB...0x1F3FF: !isFirst  // skin tones
         default: false

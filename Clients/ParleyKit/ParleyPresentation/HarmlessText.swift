@@ -1,3 +1,5 @@
+import Models
+
 /// What strangers wrote, made so that it cannot disturb what is shown around it: no control characters, nothing that
 /// turns the direction of the text after it, no towers of combining marks.
 public enum HarmlessText {
@@ -57,8 +59,7 @@ public enum HarmlessText {
 extension Unicode.Scalar {
     fileprivate var isHarmless: Bool {
         switch value {
-        case 0..<0x20, 0x7F..<0xA0: false  // control characters
-        case 0x202A...0x202E, 0x2066...0x2069: false  // embeddings, overrides and isolates of direction
+        case _ where !mayStandInOneLine: false
         case 0xFFF9...0xFFFB: false  // interlinear annotations
         case 0xFEFF: false  // the byte order mark
         default: true

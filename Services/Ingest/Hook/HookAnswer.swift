@@ -100,19 +100,12 @@ struct HookAnswer: Equatable {
             return results
         }
 
-        /// One line of plain text: nothing that a terminal or a page would take for more than text, or in another direction.
+        /// One line of text.
         private var text: String {
-            let scalars = (detail ?? "").unicodeScalars.map { HookAnswer.isPlain($0) ? $0 : " " }
+            let scalars = (detail ?? "").unicodeScalars.map { $0.mayStandInOneLine ? $0 : " " }
             let words = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
             let text = String(String.UnicodeScalarView(words.unicodeScalars.prefix(HookAnswer.detailCharacters)))
             return text
-        }
-    }
-
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
-        default: true
         }
     }
 }

@@ -52,7 +52,7 @@ struct PollFields {
         guard text.unicodeScalars.count <= ContractLimits.pollOptionCharacters else {
             throw Problem(.tooLarge, "\(field): at most \(ContractLimits.pollOptionCharacters) characters")
         }
-        guard text.unicodeScalars.allSatisfy(\.mayStandInName) else {
+        guard text.unicodeScalars.allSatisfy(\.mayStandInOneLine) else {
             throw Problem(.invalid, "\(field): must have no control characters and none that set the direction of text")
         }
         return text

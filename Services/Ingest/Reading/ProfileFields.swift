@@ -39,7 +39,7 @@ struct ProfileFields {
         guard name.unicodeScalars.count <= ContractLimits.displayNameCharacters else {
             throw Problem(.tooLarge, "displayName: at most \(ContractLimits.displayNameCharacters) characters")
         }
-        guard name.unicodeScalars.allSatisfy(\.mayStandInName) else {
+        guard name.unicodeScalars.allSatisfy(\.mayStandInOneLine) else {
             throw Problem(
                 .invalid, "displayName: must have no control characters and none that set the direction of text")
         }
@@ -65,18 +65,6 @@ struct ProfileFields {
         guard let extra else { return "" }
         try checkExtra(extra, atMost: ContractLimits.profileExtraBytes)
         return String(decoding: extra, as: UTF8.self)
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether it may stand in a text of one line that others stand beside.
-    var mayStandInName: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: return false
-        default: break
-        }
-        // Embeddings, overrides and isolates. The marks that only say to which side a neutral character belongs may stand.
-        return !(0x202A...0x202E).contains(value) && !(0x2066...0x2069).contains(value)
     }
 }
 

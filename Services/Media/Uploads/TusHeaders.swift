@@ -88,23 +88,16 @@ struct UploadMetadata: Equatable, Sendable {
         return (key, bytes)
     }
 
-    /// The last component of a path, without characters that control a terminal or the direction of text.
+    /// The last component of a path, without what may not stand in one line.
     private static func fileName(_ bytes: [UInt8]) throws(Problem) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.invalid, "Upload-Metadata: filename must be UTF-8")
         }
         let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
-        let name = String(String.UnicodeScalarView(last.unicodeScalars.filter { !controls($0) }))
+        let name = String(String.UnicodeScalarView(last.unicodeScalars.filter(\.mayStandInOneLine)))
         guard name.utf8.count <= ContractLimits.mediaNameBytes else {
             throw Problem(.invalid, "Upload-Metadata: filename must be at most \(ContractLimits.mediaNameBytes) bytes")
         }
         return name.isEmpty || name == "." || name == ".." ? defaultName : name
-    }
-
-    private static func controls(_ character: Unicode.Scalar) -> Bool {
-        switch character.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
-        }
     }
 }
