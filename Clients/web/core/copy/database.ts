@@ -123,6 +123,8 @@ export type MessageRecord = Message & {
   epoch: number;
   /** Its position, if it mentions the user, or did before it was deleted. */
   mentionedAt?: number;
+  /** The position of its parent, where it has a preview of that, so that the preview goes with the parent. */
+  quotes?: number;
 };
 
 /** What the server said of the receipts of one of the user's own messages. */
@@ -224,7 +226,11 @@ export const schema: Record<
   },
   messages: {
     key: ["conversationId", "seq"],
-    indexes: { id: ["conversationId", "id"], mentioned: ["conversationId", "mentionedAt"] },
+    indexes: {
+      id: ["conversationId", "id"],
+      mentioned: ["conversationId", "mentionedAt"],
+      quoting: ["conversationId", "quotes"],
+    },
   },
   revisions: { key: ["conversationId", "messageId"] },
   hidden: { key: ["conversationId", "messageId"] },

@@ -72,7 +72,30 @@ const migrations: ((database: IDBDatabase, transaction: IDBTransaction) => void)
     }
     if (database.objectStoreNames.contains("account")) reloadList(transaction.objectStore("account"));
   },
+  (database, transaction) => {
+    if (!database.objectStoreNames.contains("messages")) return;
+    const messages = transaction.objectStore("messages");
+    if (messages.indexNames.contains("quoting")) return;
+    messages.createIndex("quoting", ["conversationId", "quotes"]);
+    if (messages.indexNames.contains("id")) notePreviews(messages);
+  },
 ];
+
+/** Notes which messages have a preview of their parent, and takes those away whose parent was. */
+function notePreviews(messages: IDBObjectStore): void {
+  messages.openCursor().onsuccess = (event) => {
+    const cursor = (event.target as IDBRequest<IDBCursorWithValue | null>).result;
+    if (!cursor) return;
+    const message = cursor.value;
+    if (message.replyTo?.preview === undefined) return cursor.continue();
+    messages.index("id").get([message.conversationId, message.replyTo.messageId]).onsuccess = (event) => {
+      const isGone = (event.target as IDBRequest).result?.deletedForEveryone;
+      if (isGone) delete message.replyTo.preview;
+      cursor.update(isGone ? message : { ...message, quotes: message.replyTo.seq });
+      cursor.continue();
+    };
+  };
+}
 
 /**
  * An earlier version has passed over what the server told of marks, drafts, permissions, lifetimes or mentions: the list

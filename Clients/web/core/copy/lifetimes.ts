@@ -1,7 +1,7 @@
 import { isFromReading, type LifetimeStart, type MessageLifetime } from "../model.ts";
 import { CopyWriter, type Touched } from "./copy.ts";
 import type { Database } from "./database.ts";
-import { messagesAfter, noEpoch } from "./messages.ts";
+import { forgetPreviews, messagesAfter, noEpoch } from "./messages.ts";
 import { buried } from "./outbox-rows.ts";
 
 // Messages that disappear by themselves. The server deletes them, and tells of it; a device without a connection takes them out
@@ -30,6 +30,7 @@ export async function expireMessages(database: Database, now: number): Promise<T
         const gone = buried(message, new Date(now).toISOString());
         await copy.rows.put("messages", { ...gone, expired: true, epoch: noEpoch });
         await copy.rows.remove("revisions", [id, message.id]);
+        await forgetPreviews(copy, message);
         await copy.releaseAttachments(message);
       }
       if (!over.length) continue;

@@ -25,11 +25,14 @@ export async function storeMessage(copy: CopyWriter, id: ConversationId, message
   if (!isNewer) return;
   const mentionedAt = mentions(told, copy.account.userId) ? told.seq : undefined;
   const kept = told.deletedForEveryone ? known?.mentionedAt : mentionedAt;
-  await copy.rows.put("messages", { ...told, replyTo: completed(told, known), epoch: head.epoch, mentionedAt: kept });
+  const replyTo = await completed(copy, told, known);
+  const quotes = replyTo?.preview === undefined ? undefined : replyTo.seq;
+  await copy.rows.put("messages", { ...told, replyTo, epoch: head.epoch, mentionedAt: kept, quotes });
   if (message.seq > head.topSeq) copy.setHead(id, { topSeq: message.seq });
   if (told.deletedForEveryone) {
     await copy.rows.removeAll("revisions", within(id, message.id));
     await copy.releaseAttachments(known);
+    await forgetPreviews(copy, told);
   }
   copy.show(id);
 }
@@ -47,9 +50,25 @@ export function mentions(message: Message, user?: UserId): boolean {
   return message.senderId !== user && (!!message.mentionsAll || !!user && message.mentions.includes(user));
 }
 
-/** Changes name a parent only: what was known of it stays known. */
-function completed({ replyTo }: Message, known?: Message): Message["replyTo"] {
-  return replyTo && !replyTo.unavailable && known?.replyTo ? { ...known.replyTo, ...replyTo } : replyTo;
+/** Changes name a parent only: what was known of it stays known, as long as it is there. */
+async function completed(copy: CopyWriter, message: Message, known?: Message): Promise<Message["replyTo"]> {
+  const { conversationId, replyTo } = message;
+  const both = replyTo && !replyTo.unavailable && known?.replyTo ? { ...known.replyTo, ...replyTo } : replyTo;
+  if (both?.preview === undefined) return both;
+  const parent = await messageById(copy.rows, conversationId, both.messageId);
+  return parent?.deletedForEveryone ? { ...both, preview: undefined } : both;
+}
+
+/** What was taken back is in no reply any more. */
+export async function forgetPreviews(copy: CopyWriter, { conversationId, seq }: Message): Promise<void> {
+  const place = [conversationId, seq];
+  for (const reply of await copy.rows.all("messages", { index: "quoting", from: place, to: place })) {
+    await copy.rows.put("messages", {
+      ...reply,
+      replyTo: { ...reply.replyTo!, preview: undefined },
+      quotes: undefined,
+    });
+  }
 }
 
 export function messageById(rows: Reading, id: ConversationId, message: MessageId): Promise<MessageRecord | undefined> {

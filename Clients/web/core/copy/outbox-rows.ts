@@ -14,7 +14,7 @@ import { accountOf, type CopyWriter } from "./copy.ts";
 import type { ConversationRecord, OutboxRow, Reading } from "./database.ts";
 import { enqueueDraft, finishDraft } from "./drafts.ts";
 import { completeMark, moveRead } from "./marks.ts";
-import { messageById } from "./messages.ts";
+import { forgetPreviews, messageById } from "./messages.ts";
 import { answerIn, answers, completeRequest, dropUntriedDecisions, isRequest } from "./requests.ts";
 
 // Writing: what the user does is a row before it is anything else.
@@ -213,6 +213,7 @@ async function storeUntold(copy: CopyWriter, row: OutboxRow): Promise<void> {
   if (!message) return;
   if (write.kind === "delete") {
     await copy.rows.put("messages", buried(message, at));
+    await forgetPreviews(copy, message);
     await copy.releaseAttachments(message);
     await copy.rows.remove("revisions", [conversationId, messageId]);
     // The response to a repetition may be older than a tapback of another device, which must stay.

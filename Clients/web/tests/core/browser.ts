@@ -162,6 +162,7 @@ export async function upgrade(version: number): Promise<string[]> {
     account: await rows.get("account", 0),
     heads: await rows.all("conversations", { index: "pinned" }),
     message: await rows.get("messages", ["a", "m"], "id"),
+    previews: (await rows.all("messages")).map(({ replyTo, quotes }) => [replyTo?.preview ?? "", quotes ?? 0]),
     outbox: (await rows.all("outbox")).map(({ conversationId, write, state, wasTried }) => {
       return { conversationId, write, state, wasTried };
     }),
@@ -180,6 +181,7 @@ export async function upgrade(version: number): Promise<string[]> {
     account: { only: 0, userId: "anna", token: "t", isListComplete: false },
     heads: [earlierHead],
     message: { conversationId: "a", id: "m", seq: 1 },
+    previews: [["", 0], ["", 0], ["secret", 1], ["", 0]],
     outbox: [
       { conversationId: "a", write: { kind: "unlist" }, state: "waiting", wasTried: true },
       { conversationId: "a", write: { kind: "draft", draft }, state: "waiting", wasTried: false },
@@ -230,6 +232,10 @@ function makeEarlier(version: number): Promise<void> {
       const messages = make("messages", ["conversationId", "seq"]);
       messages.createIndex("id", ["conversationId", "id"]);
       messages.add({ conversationId: "a", id: "m", seq: 1 });
+      messages.add({ conversationId: "a", id: "gone", seq: 2, deletedForEveryone: true });
+      const quoting = (messageId: string, seq: number) => ({ replyTo: { messageId, seq, preview: "secret" } });
+      messages.add({ conversationId: "a", id: "r", seq: 3, ...quoting("m", 1) });
+      messages.add({ conversationId: "a", id: "s", seq: 4, ...quoting("gone", 2) });
       for (const table of ["revisions", "hidden"]) make(table, ["conversationId", "messageId"]);
       make("members", ["conversationId", "userId"]);
       make("horizons", "conversationId");

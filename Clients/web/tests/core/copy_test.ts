@@ -62,6 +62,32 @@ Deno.test("of two states of a message the newer one stays, and equal ones only r
   expectEqual((await copy.stored(3))!.text, "as new");
 });
 
+Deno.test("the preview of what was deleted, here or elsewhere, goes from its replies, whichever comes first", async () => {
+  const copy = await Copy.begin(4);
+  const quoting = (seq: number) => ({ messageId: messageId(seq), seq, senderId: "ben", preview: "secret" });
+  const deleted = (seq: number, changeSeq: number) => {
+    const tombstone = message(seq, { changeSeq, text: null, deletedForEveryone: true });
+    return changed(changeSeq, { kind: "message.deleted", message: tombstone });
+  };
+  const previews = async (...seqs: number[]) =>
+    await Promise.all(seqs.map(async (seq) => (await copy.stored(seq))!.replyTo?.preview ?? null));
+  // Of one parent the copy has the message, of the other the preview alone.
+  await copy.apply(created(5), created(6, { replyTo: quoting(5) }), created(7, { replyTo: quoting(1) }));
+  expectEqual(await previews(6, 7), ["secret", "secret"]);
+  await copy.apply(deleted(5, 8), deleted(1, 9));
+  expectEqual(await previews(6, 7), [null, null]);
+  // A response that was on its way.
+  await copy.apply(created(10, { replyTo: quoting(5) }));
+  await copy.apply({ write: "message", message: message(6, { changeSeq: 6, replyTo: quoting(5) }) });
+  expectEqual(await previews(6, 10), [null, null]);
+
+  await copy.apply(created(11, { senderId: "anna" }), created(12, { replyTo: quoting(11) }));
+  await copy.write({ kind: "delete", scope: "everyone" }, messageId(11));
+  const [row] = await copy.rows();
+  await copy.change((writer) => complete(writer, row!, null));
+  expectEqual(await previews(12), [null]);
+});
+
 Deno.test("a message that a page does not have any more was hidden by the user", async () => {
   const copy = await Copy.begin(5);
   await copy.apply(history(1, 5, 5), { write: "outdated" });
