@@ -3,8 +3,10 @@
 import http.client
 import json
 import random
+import secrets
 import signal
 import time
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -407,6 +409,27 @@ def test_a_request_that_ends_in_its_middle_is_continued(system, backend, ben, hi
         if change["kind"] == "message.created" and change["message"]["kind"] == "text"
     ]
     assert [change["at"] for change in messages] == [moment(minute) for minute in range(1, 400)]
+
+
+def test_ids_may_be_any_uuid(backend, anna, ben, history):
+    """As other systems give them: of no version, of another variant. New ones are versions 7 or 4."""
+    history.id = str(uuid.UUID(int=secrets.randbits(120)))
+    first, last = str(uuid.UUID(int=1)), str(uuid.UUID(int=2**128 - 1))
+    backend.brought(
+        history.opening(),
+        history.message(1, "first", id=first),
+        history.message(2, "last", id=last, replyTo=first),
+        history.record("tapback", messageId=first, userId=ben.name, kind="love", at=moment(3)),
+        history.receipt("read", ben.name, last, 4),
+        history.end(),
+    )
+    path = f"/v1/conversations/{history.id}/messages"
+    assert [message["id"] for message in got(ben, path)["messages"]] == [first, last]
+    assert got(anna, f"{path}/{last}")["replyTo"]["messageId"] == first
+    key = {"Idempotency-Key": new_id()}
+    assert ben.http.put(f"{path}/{last}/tapback", json={"kind": "like"}, headers=key).status_code == 200
+    assert got(ben, f"/v1/search?q=first&conversationId={history.id}")["results"]
+    assert anna.post(path, {"id": first, "text": "new"}).status_code == 400
 
 
 # MARK: Refusals

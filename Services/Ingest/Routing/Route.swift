@@ -433,8 +433,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UUIDBytes {
-    /// Whether this is a UUID of RFC 9562, versions 1 to 8.
-    var isWellFormed: Bool { isStandardVariant && (1...8).contains(version) }
+    /// Whether it may name something: any but the nil UUID (RFC 9562, 5.9), as imports bring those of other systems.
+    var isWellFormed: Bool { self != .zero }
 
     /// Whether a client may choose this UUID.
     var isChosenByClient: Bool { isStandardVariant && (version == 4 || version == 7) }
