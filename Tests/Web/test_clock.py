@@ -67,3 +67,24 @@ def test_after_midnight_today_is_yesterday(people):
     expect(tab.option("Midnight")).to_contain_text("Yesterday")
     bob.say(group, "early")
     tab.shows("early")
+
+
+def test_messages_disappear_by_the_server_s_clock(people):
+    alice, bob = people("alice", "bob")
+    group = alice.group("An hour", bob)
+    alice.call("PUT", f"/v1/conversations/{group}/lifetime", {"seconds": 3_600})
+    bob.say(group, "for an hour")
+    tab = alice.open()
+    tab.page.clock.install(time=time.time() + DAY)
+    for _ in range(2):  # The second time from what is kept in the browser.
+        tab.page.reload()
+        tab.choose("An hour").shows("for an hour")
+        tab.page.clock.run_for(60_000)
+        expect(tab.message("for an hour")).to_be_visible()
+    bob.say(group, "seen live")
+    tab.shows("seen live")
+    tab.page.clock.run_for(60_000)
+    expect(tab.message("seen live")).to_be_visible()
+    # An hour later.
+    tab.page.clock.fast_forward(3_700_000)
+    expect(tab.message("for an hour")).to_have_count(0)

@@ -90,6 +90,9 @@ import Testing
         try store.apply([created(13), created(14)])
         let unread = try #require(try store.conversation(talk)).unreadCount
         #expect(try !store.expireMessages(at: later(13, seconds: 3_599)))
+        try store.note(serverTime: time(13), at: later(13, seconds: 86_400))
+        #expect(try !store.expireMessages(at: later(13, seconds: 86_400 + 3_599)), "this clock is a day ahead")
+        try store.note(serverTime: time(13), at: time(13))
         #expect(try store.expireMessages(at: later(13, seconds: 3_600)))
         #expect(try texts(in: store) == ["From before", "Soon gone"])
         #expect(try #require(try store.conversation(talk)).unreadCount == unread - 1)

@@ -46,6 +46,9 @@ extension Engine {
             guard self.session?.number == number else { return }
             // What comes next is decoded while this is stored.
             next = Task { try await session.receive() }
+            for case .welcome(let welcome) in frames {
+                try? store?.note(serverTime: welcome.serverTime, at: clock.timestamp)
+            }
             // All that has arrived is stored in one transaction.
             handle(frames.map(SyncEvent.frame))
         }

@@ -6,7 +6,7 @@ struct Migration {
     /// In order, from version 1.
     static let all = [
         schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8, schema9, schema10,
-        schema11, schema12, schema13, schema14, schema15, schema16, schema17, schema18, schema19,
+        schema11, schema12, schema13, schema14, schema15, schema16, schema17, schema18, schema19, schema20,
     ].enumerated().map { Migration(version: Int64($0) + 1, script: $1) }
 
     static var latestVersion: Int64 { Int64(all.count) }

@@ -8,13 +8,22 @@ extension LocalStore {
         ) { _ in true } ?? false
     }
 
+    /// Notes what the server's clock says. Messages disappear by that: a device whose clock is a few minutes ahead would take
+    /// those that stay for a minute away before anybody has seen them.
+    package func note(serverTime: Timestamp, at deviceTime: Timestamp) throws(StorageError) {
+        try connection.run(
+            "UPDATE account SET clock_ahead = ?1", deviceTime.milliseconds - serverTime.milliseconds)
+    }
+
     /// Takes messages out of the copy whose time is over, so that they are gone on a device without a connection, too. The server
     /// tells of it besides; until then what it says of such a message is as new as this. From reading on only the server knows: who
     /// has read is told to the sender, and to nobody else.
     ///
     /// - Returns: whether there were any.
-    package func expireMessages(at now: Timestamp) throws(StorageError) -> Bool {
+    package func expireMessages(at deviceTime: Timestamp) throws(StorageError) -> Bool {
         try connection.write { () throws(StorageError) in
+            let ahead = try connection.first("SELECT clock_ahead FROM account") { $0.integer(0) } ?? 0
+            let now = Timestamp(milliseconds: deviceTime.milliseconds - ahead)
             let ranges = try connection.all(
                 """
                 SELECT key, max(lifetime_seq, expired_seq), lifetime FROM conversations

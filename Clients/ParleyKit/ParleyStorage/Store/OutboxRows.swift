@@ -77,8 +77,8 @@ extension LocalStore {
             return true
         }
         try replace(row.key, with: joined)
-        // An edited message is sent again.
-        if row.state == .failed { try retry(message, in: conversation) }
+        // An edited message is sent again, if it has failed.
+        try retry(message, in: conversation)
         return true
     }
 
@@ -123,7 +123,8 @@ extension LocalStore {
         _ message: MessageID, in conversation: ConversationID, newId: MessageID? = nil
     ) throws(StorageError) {
         try write { () throws(StorageError) in
-            guard let row = try outbox(of: message, in: conversation).first(where: { $0.state == .failed })
+            guard
+                let row = try outbox(of: conversation).first(where: { $0.message == message && $0.state == .failed })
             else { return }
             try connection.run(
                 """
@@ -354,7 +355,11 @@ extension LocalStore {
     private func outbox(
         of message: MessageID, in conversation: ConversationID
     ) throws(StorageError) -> [OutboxRow] {
-        try outbox(of: conversation).filter { $0.message == message }
+        try withFiles(
+            connection.all(
+                "SELECT * FROM outbox WHERE message_id = ?1 AND conversation_id = ?2 ORDER BY key", message,
+                conversation, read: Self.outboxRow
+            ).compactMap(\.self))
     }
 
     /// The first rows that may be sent: not the messages behind one that failed, or whose files are on their way, nothing behind

@@ -23,8 +23,9 @@ export async function applyWrites(copy: CopyWriter, writes: SyncWrite[]): Promis
 async function apply(copy: CopyWriter, write: SyncWrite): Promise<void> {
   switch (write.write) {
     case "session": {
-      const { userId, logId, useq } = write;
-      copy.setAccount({ userId, logId, useq: copy.account.useq ?? useq });
+      const { userId, logId, useq, serverTime } = write;
+      const clockAhead = serverTime ? Date.now() - Date.parse(serverTime) : copy.account.clockAhead;
+      copy.setAccount({ userId, logId, useq: copy.account.useq ?? useq, clockAhead });
       return await boundProfiles(copy);
     }
     case "discardAll":

@@ -32,6 +32,8 @@ export interface Account {
   useq?: number;
   syncCursor?: string;
   isListComplete: boolean;
+  /** How far this device's clock was ahead of the server's when a session began, in milliseconds. */
+  clockAhead?: number;
   /** Absent until they are known. */
   settings?: Settings;
   blocks?: Blocks;

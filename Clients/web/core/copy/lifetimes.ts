@@ -12,11 +12,12 @@ export function pendingLifetime(seconds: number | null, from?: LifetimeStart): M
   return seconds === null ? undefined : { seconds, from, sinceSeq: Number.MAX_SAFE_INTEGER };
 }
 
-/** Takes messages out of the copy whose time is over. Where there are no lifetimes, one index is looked into. */
-export async function expireMessages(database: Database, now: number): Promise<Touched | undefined> {
+/** Takes messages out of the copy whose time is over by the server's clock. Where there are no lifetimes, one index is looked into. */
+export async function expireMessages(database: Database, deviceTime: number): Promise<Touched | undefined> {
   const heads = await database.read((rows) => rows.all("conversations", { index: "lifetime" }));
   if (!heads.length) return undefined;
   return await CopyWriter.run(database, async (copy) => {
+    const now = deviceTime - (copy.account.clockAhead ?? 0);
     for (const { id } of heads) {
       const head = await copy.head(id);
       if (!head?.messageLifetime) continue;

@@ -120,7 +120,7 @@ export interface Bodies {
 /** One thing that was found out. All that come together are stored in one transaction, with the cursors they stand for. */
 export type SyncWrite =
   /** The session's user, the server's database, and where the private stream begins if the copy does not follow it yet. */
-  | { write: "session"; userId: UserId; logId: string; useq: number }
+  | { write: "session"; userId: UserId; logId: string; useq: number; serverTime?: Time }
   /** Takes the copy away, except the outbox, drafts among it. */
   | { write: "discardAll" }
   | { write: "settings"; settings: Settings }

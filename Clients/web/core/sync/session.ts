@@ -101,9 +101,9 @@ export function takeWelcome(sync: Synchronizer, welcome: Welcome, now: number, s
 
 /** Takes the positions and conversations of a welcome. */
 export function begin(sync: Synchronizer, welcome: Welcome, now: number, step: SyncStep): void {
-  const { userId, logId, useq } = welcome;
+  const { userId, logId, useq, serverTime } = welcome;
   sync.logId = logId;
-  step.writes.push({ write: "session", userId, logId, useq });
+  step.writes.push({ write: "session", userId, logId, useq, serverTime });
   if (sync.useq === undefined) {
     sync.useq = useq;
     loadPrivateState(sync, step);

@@ -70,6 +70,18 @@ Deno.test("without a connection what is over is taken out, once, and the server 
   expectEqual(await texts(copy), ["Message 13"]);
 });
 
+Deno.test("the time of a message is over by the server's clock, as far as a session has told of it", async () => {
+  const copy = await Copy.begin(10);
+  await withMessages(copy, 12);
+  const [day, over] = [86_400_000, Date.parse(created(12).createdAt) + 3_600_000];
+  const serverTime = new Date(Date.now() - day).toISOString();
+  await copy.apply({ write: "session", userId: "anna", logId: "log", useq: 0, serverTime });
+  await expireMessages(copy.database, over + day - 60_000);
+  expectEqual(await texts(copy), ["Message 12"]);
+  await expireMessages(copy.database, over + day + 60_000);
+  expectEqual(await texts(copy), []);
+});
+
 Deno.test("from reading on a device keeps what it has until the server tells", async () => {
   const copy = await Copy.begin(10);
   const told = { ...hour, from: "reading" };
