@@ -85,6 +85,8 @@ def test_messages_disappear_by_the_server_s_clock(people):
     tab.shows("seen live")
     tab.page.clock.run_for(60_000)
     expect(tab.message("seen live")).to_be_visible()
-    # An hour later.
+    # Without a connection an hour later, where the server tells nothing.
+    alice.context.set_offline(True)
+    expect(tab.page.get_by_text("No connection.")).to_be_visible()
     tab.page.clock.fast_forward(3_700_000)
     expect(tab.message("for an hour")).to_have_count(0)
