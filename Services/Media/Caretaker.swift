@@ -34,7 +34,7 @@ final class Caretaker {
     /// Slots that were taken over and not looked through.
     private var acquired: Set<Slot> = []
     private var isRunning = false
-    private var isHastened = false
+    private var wasWoken = false
     private(set) var removed = 0
     /// What could not be removed since this was last said, and the last reason.
     private var unremoved: (count: Int, reason: String) = (0, "")
@@ -57,23 +57,23 @@ final class Caretaker {
     func start() {
         slots.onAcquired { [weak self] slot in
             self?.acquired.insert(slot)
-            self?.hasten()
+            self?.wake()
         }
         Reactor.every(Self.interval) { [weak self] in
-            self?.hasten()
+            self?.wake()
             Reactor.spawn { [weak self] in await self?.measureBacklog() }
         }
     }
 
     /// Something is due.
-    func hasten() {
-        guard !isRunning else { return isHastened = true }
+    func wake() {
+        guard !isRunning else { return wasWoken = true }
         isRunning = true
         Reactor.spawn { [self] in
             repeat {
-                isHastened = false
+                wasWoken = false
                 await run()
-            } while isHastened
+            } while wasWoken
             isRunning = false
         }
     }
@@ -135,7 +135,7 @@ final class Caretaker {
         switch object.state {
         case .uploading:
             _ = try await database.writing(object.id.slot).query(MediaStatements.expire) { $0.set($1, to: object.id) }
-            isHastened = true
+            wasWoken = true
         case .processing: inspections.add(object.id)
         case .ready, .refused: try await settle(object)
         case .deleted: try await remove(object)

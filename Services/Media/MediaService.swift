@@ -73,7 +73,7 @@ final class MediaService: HTTPHandler {
             log: service.log)
         carriers.onHidden = { [unowned self] ids in
             ids.forEach { readers.forget($0) }
-            caretaker.hasten()
+            caretaker.wake()
         }
         erased.onErased = { [active] user in Reactor.spawn { await active.endAll(of: user) } }
         slots.onEndedSession = { [log = service.log] in
@@ -449,7 +449,7 @@ final class MediaService: HTTPHandler {
             await active.displace(id, of: user)
             try await uploads.terminate(id, of: user)
             readers.forget(id)
-            caretaker.hasten()
+            caretaker.wake()
             return Reply(204, headers: Self.tusHeaders)
         case .object:
             var body = ByteBuffer()

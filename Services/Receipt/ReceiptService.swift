@@ -84,12 +84,12 @@ final class ReceiptService: ShardService {
 
     /// The same where another one receives (`ShardedReceipt`).
     func finishAccepted() async {
-        writer.hasten()
+        writer.finish()
         retention.stop()
         while !writer.isIdle || !imports.isIdle || queries.responder.inFlight > 0 || lastSeen.responder.inFlight > 0 {
             await Reactor.sleep(for: .milliseconds(5))
         }
-        teller.hasten()
+        teller.finish()
     }
 
     // MARK: Shards (`ServedShard`)

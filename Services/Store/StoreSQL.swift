@@ -202,7 +202,7 @@ extension SQLNames {
         .fragment("forgotten_reports", PackageResources.forgotten_reports_sql),
         .fragment("is_kept_report", PackageResources.is_kept_report_sql),
         .fragment("report_row", PackageResources.report_row_sql),
-        .fragment("heir", PackageResources.heir_sql),
+        .fragment("next_owner", PackageResources.next_owner_sql),
         .fragment("move", PackageResources.move_sql),
         .fragment("drop_draft", PackageResources.drop_draft_sql),
         .fragment("take_out_member", PackageResources.take_out_member_sql),

@@ -139,7 +139,7 @@ extension Bus {
     private func checkRequests() {
         isRequestCheckScheduled = false
         let now = MonotonicTime.now
-        hastenServed(now)
+        repeatServed(now)
         let isWaiting = { [progress] (request: PendingRequest, wait: Duration) in
             guard let sent = request.sent else { return false }
             return progress.isWaiting(since: sent, in: request.slot, heardWithin: wait, at: now)
@@ -167,9 +167,9 @@ extension Bus {
     }
 
     /// A tick or two after the owner has said so: its subscription may take another connection, and as long.
-    private func hastenServed(_ now: MonotonicTime) {
+    private func repeatServed(_ now: MonotonicTime) {
         guard !served.isEmpty else { return }
-        requests.hasten(at: now) { served.contains(ServedSlot($0.slot, requests: $0.topic)) }
+        requests.repeatSoon(at: now) { served.contains(ServedSlot($0.slot, requests: $0.topic)) }
         served = []
     }
 

@@ -25,12 +25,12 @@ struct RequestTable<Payload> {
         var payload: Payload
         var deadline: MonotonicTime
         var wait: Duration
-        /// What the wheel has besides for an earlier or a later time is of before `hasten`.
+        /// What the wheel has besides for an earlier or a later time is of before `repeatSoon`.
         var due: MonotonicTime
     }
 
-    /// Of so many requests that are hastened at once each tick publishes its part.
-    private static var hastenedInTick: Int { 1_024 }
+    /// Of many requests that are repeated soon each tick publishes its part.
+    private static var repeatedInTick: Int { 1_024 }
 
     /// By index. Kept apart from `entries` because most lookups end here: reading a field of a structure with
     /// references copies all of it and counts each reference.
@@ -92,12 +92,12 @@ struct RequestTable<Payload> {
     }
 
     /// Makes requests due within the next ticks, and their waits begin again: whoever can respond has just come.
-    mutating func hasten(at now: MonotonicTime, where isHastened: (Payload) -> Bool) {
-        var hastened = 0
+    mutating func repeatSoon(at now: MonotonicTime, where isServed: (Payload) -> Bool) {
+        var repeated = 0
         for index in entries.indices {
-            guard let pending = entries[index], isHastened(pending.payload) else { continue }
-            let due = now + TimerWheel.tick * (hastened / Self.hastenedInTick)
-            hastened += 1
+            guard let pending = entries[index], isServed(pending.payload) else { continue }
+            let due = now + TimerWheel.tick * (repeated / Self.repeatedInTick)
+            repeated += 1
             guard due < pending.due else { continue }
             entries[index]?.due = due
             entries[index]?.wait = Self.firstWait / 2

@@ -58,22 +58,23 @@ import Wire
         #expect((750...900).contains(actions[0].0), "it is asked about every 100 ms")
     }
 
-    @Test("what is hastened is published at once and then as from the beginning, and other requests as before")
-    func hastened() {
+    @Test(
+        "what is to be repeated soon is published at once and then as from the beginning, and other requests as before")
+    func repeatedSoon() {
         var table = RequestTable<String>(now: Self.time(0))
-        for name in ["hastened", "other"] {
+        for name in ["soon", "other"] {
             _ = table.start({ _ in name }, deadline: .milliseconds(2_000), now: Self.time(0))
         }
         var published: [String: [UInt64]] = [:]
         for millisecond in UInt64(1)...3_000 {
-            if millisecond == 750 { table.hasten(at: Self.time(750)) { $0 == "hastened" } }
+            if millisecond == 750 { table.repeatSoon(at: Self.time(750)) { $0 == "soon" } }
             for case .publishAgain(_, let name) in table.advance(to: Self.time(millisecond)) {
                 published[name, default: []].append(millisecond)
             }
         }
         #expect(table.count == 0)
         let expected: [String: [UInt64]] = [
-            "hastened": [100, 300, 700, 750, 850, 1_050, 1_450], "other": [100, 300, 700, 1_500],
+            "soon": [100, 300, 700, 750, 850, 1_050, 1_450], "other": [100, 300, 700, 1_500],
         ]
         for (name, times) in expected {
             #expect(published[name]?.count == times.count, "\(published)")
@@ -83,13 +84,13 @@ import Wire
         }
     }
 
-    @Test("of many requests that are hastened each tick publishes a part")
+    @Test("of many requests that are to be repeated soon each tick publishes a part")
     func manyHastened() {
         var table = RequestTable<Int>(now: Self.time(0))
         for index in 0..<5_000 {
             _ = table.start({ _ in index }, firstWait: .seconds(1), deadline: .seconds(3), now: Self.time(0))
         }
-        table.hasten(at: Self.time(10)) { _ in true }
+        table.repeatSoon(at: Self.time(10)) { _ in true }
         var published: Set<Int> = []
         for millisecond in UInt64(11)...99 {
             let actions = table.advance(to: Self.time(millisecond))
@@ -158,7 +159,7 @@ import Wire
             let deadline = Duration.milliseconds(Int.random(in: 0...3_000, using: &random))
             open.append((table.start({ _ in request }, deadline: deadline, now: Self.time(now)), request))
             if Int.random(in: 0..<20, using: &random) == 0 {
-                table.hasten(at: Self.time(now)) { $0.isMultiple(of: 2) }
+                table.repeatSoon(at: Self.time(now)) { $0.isMultiple(of: 2) }
             }
             if Bool.random(using: &random), let (number, request) = open.randomElement(using: &random),
                 let ended = table.complete(number)

@@ -66,7 +66,7 @@ import Wire
     }
 
     @Test("who follows the last owner is told with the removal, as an import finds it")
-    func heirs() {
+    func nextOwners() {
         let told = lines(story()) { story, buffer in
             story.take(change(.memberRemoved, anna, 1), &buffer)
             story.take(change(.memberChanged, ben, 1), &buffer)

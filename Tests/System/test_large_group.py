@@ -75,14 +75,14 @@ async def test_a_group_of_a_hundred_thousand(large, people):
     # Whoever leaves makes room. An admin follows the last owner, and then who has been there for longest.
     assert (await dora.request("DELETE", f"{members}/{dora.name}")).status == 204
     assert (await erin.request("POST", link)).status == 200
-    for leaver, heir in ((alice, bob.name), (bob, "crowd-000001")):
+    for leaver, successor in ((alice, bob.name), (bob, "crowd-000001")):
         assert (await leaver.request("DELETE", f"{members}/{leaver.name}")).status == 204
         change = await sessions[carol].until(
-            lambda heir=heir: next(
+            lambda successor=successor: next(
                 (
                     change
                     for change in sessions[carol].changes(group)
-                    if change["kind"] == "member.changed" and change["userId"] == heir
+                    if change["kind"] == "member.changed" and change["userId"] == successor
                 ),
                 None,
             )

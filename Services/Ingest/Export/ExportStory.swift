@@ -72,15 +72,15 @@ struct ExportStory {
         }
 
         /// Who becomes an owner when a user goes: where that is the last one, the longest-standing member.
-        func heir(of leaver: UserID) -> UserID? {
+        func nextOwner(of leaver: UserID) -> UserID? {
             guard members[leaver]?.role == .owner else { return nil }
-            var heir: (user: UserID, member: Member)?
+            var nextOwner: (user: UserID, member: Member)?
             for (user, member) in members where user != leaver {
                 guard member.role != .owner else { return nil }
-                if let best = heir, (best.member.order, best.user.name) < (member.order, user.name) { continue }
-                heir = (user, member)
+                if let best = nextOwner, (best.member.order, best.user.name) < (member.order, user.name) { continue }
+                nextOwner = (user, member)
             }
-            return heir?.user
+            return nextOwner?.user
         }
 
         /// The owner whose name comes first, or the member where nobody is an owner.
@@ -142,7 +142,7 @@ struct ExportStory {
         }
         switch record {
         case .member(let change) where change.kind == .memberAdded && change.user == reader: comeBack(record, &buffer)
-        case .member(let change) where change.kind == .memberRemoved && told.heir(of: change.user) != nil:
+        case .member(let change) where change.kind == .memberRemoved && told.nextOwner(of: change.user) != nil:
             if change.user != reader { return removal = change }
             tell([record], &buffer)
             promoteHeir(of: change.user)
@@ -189,8 +189,9 @@ struct ExportStory {
     private mutating func finish(
         _ removal: ImportRecord.MemberChange, before next: ImportRecord?, _ buffer: inout ByteBuffer
     ) -> Bool {
-        let heir = told.heir(of: removal.user)
-        if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at, change.user != heir
+        let nextOwner = told.nextOwner(of: removal.user)
+        if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at,
+            change.user != nextOwner
         {
             for record in [ImportRecord.member(change), .member(removal)] {
                 tell([record], &buffer)
@@ -201,10 +202,10 @@ struct ExportStory {
         tell([.member(removal)], &buffer)
         promoteHeir(of: removal.user)
         told.apply(.member(removal))
-        guard let heir else { return false }
+        guard let nextOwner else { return false }
         // At the same time, whatever else happened at it: an import has done it already.
-        let promotion = ImportRecord.MemberChange(.memberChanged, of: heir, at: reached, by: removal.actor)
-        keys.insert(.member(.memberChanged, heir))
+        let promotion = ImportRecord.MemberChange(.memberChanged, of: nextOwner, at: reached, by: removal.actor)
+        keys.insert(.member(.memberChanged, nextOwner))
         write(.member(promotion), at: reached, &buffer)
         if case .member(let change)? = next, change.kind == .memberChanged, change.at == removal.at { return true }
         return false
@@ -217,7 +218,7 @@ struct ExportStory {
     }
 
     private mutating func promoteHeir(of leaver: UserID) {
-        if let heir = told.heir(of: leaver) { told.members[heir]?.role = .owner }
+        if let nextOwner = told.nextOwner(of: leaver) { told.members[nextOwner]?.role = .owner }
     }
 
     // MARK: Coming and coming back
@@ -248,7 +249,7 @@ struct ExportStory {
     }
 
     /// What makes a room of what was told that is as the present one. All of it is told as done by one who was there, an
-    /// owner, so that none of it needs an heir, and there never are more members than there may be.
+    /// owner, so that none of it needs a next owner, and there never are more members than there may be.
     private func differences(_ present: Room, at time: Timestamp) -> [ImportRecord] {
         guard let actor = told.first else { return [] }
         func change(_ kind: ChangeKind, _ user: UserID) -> ImportRecord {

@@ -32,7 +32,7 @@ final class HorizonWriter {
     /// Batches to be sent again unchanged.
     private var retries: [[MergedSignal]] = []
     private var inFlight = 0
-    private var isKickPlanned = false
+    private var isPlanned = false
     private var windowTimer: TimerID?
     private var restTimer: TimerID?
 
@@ -49,7 +49,7 @@ final class HorizonWriter {
         self.traffic = traffic
         self.log = log
         merger = SignalMerger(window: window)
-        connection.onUp { [unowned self] in kick() }
+        connection.onUp { [unowned self] in beginBatches() }
         connection.onLoss { [unowned self] _ in abandonWaiting() }
     }
 
@@ -64,25 +64,25 @@ final class HorizonWriter {
             horizons: Horizons(delivered: signal.delivered, read: signal.read), requests: [request])
         switch merger.add(merged, at: .now) {
         case .alreadyCommitted: bus.respond(to: request, status: 202)
-        case .accepted: planKick()
+        case .accepted: planBatches()
         }
         planClosing()
     }
 
     /// Ends every window now, at the end of the process.
-    func hasten() {
+    func finish() {
         retries.append(contentsOf: merger.takeAll(at: .now).inOrder.chunked(by: Self.batchLimit))
-        kick()
+        beginBatches()
     }
 
     // MARK: Timing
 
-    private func planKick() {
-        guard !isKickPlanned else { return }
-        isKickPlanned = true
+    private func planBatches() {
+        guard !isPlanned else { return }
+        isPlanned = true
         Reactor.atEndOfTurn { [self] in
-            isKickPlanned = false
-            kick()
+            isPlanned = false
+            beginBatches()
         }
     }
 
@@ -91,14 +91,14 @@ final class HorizonWriter {
         windowTimer = Reactor.after(end - .now) { [self] in
             windowTimer = nil
             merger.closeWindows(at: .now)
-            kick()
+            beginBatches()
             planClosing()
         }
     }
 
     // MARK: Batches
 
-    private func kick() {
+    private func beginBatches() {
         while connection.isUp, let signals = nextBatch() {
             let owned = abandonLost(signals)
             if !owned.isEmpty { submit(owned) }
@@ -130,7 +130,7 @@ final class HorizonWriter {
         guard restTimer == nil else { return }
         restTimer = Reactor.after(time - .now) { [self] in
             restTimer = nil
-            kick()
+            beginBatches()
         }
     }
 
@@ -154,7 +154,7 @@ final class HorizonWriter {
         if connection.isUp, !owned.isEmpty { return send(owned, borrowing: [settings]) }
         abandon(owned)
         inFlight -= 1
-        kick()
+        beginBatches()
     }
 
     private func send(_ signals: [MergedSignal], borrowing borrowed: [[UInt8]]) {
@@ -179,7 +179,7 @@ final class HorizonWriter {
     private func finish(_ signals: [MergedSignal], _ layout: SignalLayout, _ outcome: BatchOutcome) {
         switch outcome {
         case .committed(let rows):
-            kick()  // First: PostgreSQL works while the responses are encoded.
+            beginBatches()  // First: PostgreSQL works while the responses are encoded.
             respond(to: signals, AdvanceStatement.outcomes(rows[rows.count - 1], layout))
         case .failed(let error, _) where error.isRaceLost:
             retries.append(signals)
@@ -192,7 +192,7 @@ final class HorizonWriter {
             if case .unknown = outcome { announcer.doubt(signals) }
             abandon(signals)
         }
-        kick()
+        beginBatches()
     }
 
     private func respond(to signals: [MergedSignal], _ outcomes: [SignalOutcome]) {

@@ -39,7 +39,7 @@ final class ReadTeller {
 
     /// Reports what has gathered now, at the end of the process. Nothing depends on it: the next owner of the slots finds
     /// what was not reported by the notes, but takes longer.
-    func hasten() {
+    func finish() {
         reads.endGathering()
         flush()
     }

@@ -45,7 +45,7 @@ final class Writer {
     private var restTimer: TimerID?
     private(set) var metrics = WriterMetrics()
     private var queue = CommandQueue()
-    private var isKickPlanned = false
+    private var isPlanned = false
     private var inFlight = 0
 
     init(
@@ -56,7 +56,7 @@ final class Writer {
         self.bus = bus
         self.outcomes = outcomes
         self.log = log
-        connection.onUp { [unowned self] in kick() }
+        connection.onUp { [unowned self] in beginBatches() }
         connection.onLoss { [unowned self] _ in abandonWaiting() }
     }
 
@@ -73,20 +73,20 @@ final class Writer {
     /// Adds a command, to be committed with others that arrive in this turn. Returns false when too many are waiting.
     func add(_ command: Command) -> Bool {
         guard queue.append(command, limit: Self.waitingLimit) else { return false }
-        planKick()
+        planBatches()
         return true
     }
 
-    private func planKick() {
-        guard !isKickPlanned else { return }
-        isKickPlanned = true
+    private func planBatches() {
+        guard !isPlanned else { return }
+        isPlanned = true
         Reactor.atEndOfTurn { [self] in
-            isKickPlanned = false
-            kick()
+            isPlanned = false
+            beginBatches()
         }
     }
 
-    private func kick() {
+    private func beginBatches() {
         // Most shards' stores never borrow: a session begins with the first command that needs one.
         if borrows && connection.isResting && !queue.isEmpty { connection.open() }
         while connection.isUp, mayBegin(),
@@ -113,7 +113,7 @@ final class Writer {
             restTimer
             ?? Reactor.after(begin - .now) { [self] in
                 restTimer = nil
-                kick()
+                beginBatches()
             }
         return false
     }
@@ -156,7 +156,7 @@ final class Writer {
     private func finish(_ commands: [Command], _ plan: BatchPlan, _ outcome: BatchOutcome, _ bounds: [Int]) {
         switch outcome {
         case .committed(let rows):
-            kick()  // First: PostgreSQL works while the responses are encoded.
+            beginBatches()  // First: PostgreSQL works while the responses are encoded.
             outcomes.announceAndRespond(commands, plan, rows, bounds)
             onCommit(plan)
         case .failed(let error, _) where error.isRaceLost:
@@ -173,7 +173,7 @@ final class Writer {
             for command in commands { bus.abandon(command.request) }
         }
         if borrows { planClear() }  // Failed or not: it has filled them.
-        kick()
+        beginBatches()
     }
 
     private func planClear() {

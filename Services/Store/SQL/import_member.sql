@@ -55,7 +55,7 @@ verdict AS MATERIALIZED (
             ELSE {ImportVerdict.stored}
         END FROM state), {ImportVerdict.noImport}) AS outcome
 ),
-heir AS MATERIALIZED (
+next_owner AS MATERIALIZED (
     SELECT s.user_id FROM store.import_stays s, verdict v
     WHERE v.outcome = {ImportVerdict.stored} AND :kind = {ChangeKind.memberRemoved}
       AND s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq IS NULL AND s.user_id <> :user
@@ -67,12 +67,12 @@ heir AS MATERIALIZED (
 ),
 moved AS (
     UPDATE store.conversations c
-    SET last_seq = c.last_seq + 1 + (SELECT count(*) FROM heir), last_at = :at,
+    SET last_seq = c.last_seq + 1 + (SELECT count(*) FROM next_owner), last_at = :at,
         member_count = c.member_count + CASE :kind
             WHEN {ChangeKind.memberAdded} THEN 1 WHEN {ChangeKind.memberRemoved} THEN -1 ELSE 0 END
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.outcome = {ImportVerdict.stored}
-    RETURNING c.last_seq - (SELECT count(*) FROM heir) AS seq, c.member_count
+    RETURNING c.last_seq - (SELECT count(*) FROM next_owner) AS seq, c.member_count
 ),
 joined AS (
     INSERT INTO store.import_stays (slot, conversation_id, user_id, user_slot, joined_seq, role)
@@ -104,12 +104,12 @@ changed AS (
 inherited AS (
     UPDATE store.import_stays s SET role = {MemberRole.owner} FROM moved
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq IS NULL
-      AND s.user_id = (SELECT h.user_id FROM heir h)
+      AND s.user_id = (SELECT h.user_id FROM next_owner h)
 ),
 shown AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
     SELECT :slot, :conversation, p.seq, gen_random_uuid(), p.seq, a.actor, {MessageKind.system}, :at, :at
-    FROM acting a, (SELECT moved.seq FROM moved UNION ALL SELECT moved.seq + 1 FROM moved, heir) p
+    FROM acting a, (SELECT moved.seq FROM moved UNION ALL SELECT moved.seq + 1 FROM moved, next_owner) p
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count)
@@ -124,6 +124,6 @@ change AS (
     FROM moved, acting a
     UNION ALL
     SELECT :slot, :conversation, moved.seq + 1, {ChangeKind.memberChanged}, a.actor, :at, h.user_id, {MemberRole.owner}, NULL
-    FROM moved, acting a, heir h
+    FROM moved, acting a, next_owner h
 )
 SELECT v.outcome::smallint AS verdict FROM verdict v

@@ -17,7 +17,7 @@ WITH {prior_outcome},
 {standing_of_actor},
 {conversation_written_to},
 {stay_of_user},
-{heir},
+{next_owner},
 verdict AS MATERIALIZED (
     SELECT d.problem, d.is_repeat,
         d.problem = {Problem.none} AND NOT d.is_repeat AND EXISTS (SELECT FROM stay) AS is_due
@@ -44,5 +44,5 @@ banned AS (
 ),
 {keep_outcome}
 SELECT {write_result(
-    positions => (SELECT 1 + count(*) FROM heir), useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
+    positions => (SELECT 1 + count(*) FROM next_owner), useq => (SELECT stream.last_useq FROM stream), detail => NULL)}
 FROM verdict v LEFT JOIN moved ON true

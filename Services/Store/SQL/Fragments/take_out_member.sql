@@ -1,5 +1,5 @@
 -- CTEs that end the present stay of a user: `moved`, and all that belongs to it. The removal takes a position, and the
--- heir's promotion the one behind it.
+-- promotion of the next owner the one behind it.
 --
 -- :slot
 -- :conversation
@@ -8,14 +8,14 @@
 -- :user_slot
 moved AS (
     UPDATE store.conversations c
-    SET last_seq = c.last_seq + (SELECT 1 + count(*) FROM heir), last_at = greatest({ChangeTime.now}, c.last_at),
+    SET last_seq = c.last_seq + (SELECT 1 + count(*) FROM next_owner), last_at = greatest({ChangeTime.now}, c.last_at),
         member_count = c.member_count - 1
     FROM verdict v
     WHERE c.slot = :slot AND c.id = :conversation AND v.is_due
     RETURNING c.last_seq, c.last_at, c.last_at AS announced_at
 ),
 removal AS (
-    SELECT moved.last_seq - (SELECT count(*) FROM heir) AS seq, moved.last_at AS at FROM moved
+    SELECT moved.last_seq - (SELECT count(*) FROM next_owner) AS seq, moved.last_at AS at FROM moved
 ),
 departed AS (
     UPDATE store.memberships s SET left_seq = removal.seq FROM removal
@@ -38,18 +38,18 @@ departed_shadow AS (
     WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = :user AND s.left_seq IS NULL
 ),
 inherited AS (
-    UPDATE store.memberships s SET role = {MemberRole.owner} FROM heir, moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id
+    UPDATE store.memberships s SET role = {MemberRole.owner} FROM next_owner, moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = next_owner.user_id
       AND (s.left_seq IS NULL OR s.left_seq = {RequestsStatement.end})
 ),
 inherited_shadow AS (
-    UPDATE store.shadows s SET role = {MemberRole.owner} FROM heir, moved
-    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = heir.user_id AND s.left_seq IS NULL
+    UPDATE store.shadows s SET role = {MemberRole.owner} FROM next_owner, moved
+    WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.user_id = next_owner.user_id AND s.left_seq IS NULL
 ),
 shown AS (
     INSERT INTO store.messages (slot, conversation_id, seq, id, changed_seq, sender_id, kind, sent_at, created_at)
     SELECT :slot, :conversation, p.seq, gen_random_uuid(), p.seq, :actor, {MessageKind.system}, p.at, p.at
-    FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, heir) p
+    FROM (SELECT seq, at FROM removal UNION ALL SELECT moved.last_seq, moved.last_at FROM moved, next_owner) p
 ),
 change AS (
     INSERT INTO store.changes (slot, conversation_id, seq, kind, actor_id, at, user_id, role, member_count, prior_role)
@@ -57,9 +57,9 @@ change AS (
         (SELECT c.member_count - 1 FROM conversation c), NULL
     FROM removal
     UNION ALL
-    SELECT :slot, :conversation, moved.last_seq, {ChangeKind.memberChanged}, :actor, moved.last_at, heir.user_id,
-        {MemberRole.owner}, NULL, heir.role
-    FROM moved, heir
+    SELECT :slot, :conversation, moved.last_seq, {ChangeKind.memberChanged}, :actor, moved.last_at, next_owner.user_id,
+        {MemberRole.owner}, NULL, next_owner.role
+    FROM moved, next_owner
 ),
 -- Of whom there was a shadow alone is not told.
 told AS (SELECT moved.announced_at FROM moved WHERE EXISTS (SELECT FROM departed)),

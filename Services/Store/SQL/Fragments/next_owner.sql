@@ -1,11 +1,11 @@
--- CTE `heir`: who becomes an owner when the user of `stay`, the last one, goes: the longest-standing admin, or else
+-- CTE `next_owner`: who becomes an owner when the user of `stay`, the last one, goes: the longest-standing admin, or else
 -- the longest-standing member. Owners and admins are found by an index (`memberships_leaders`); members are looked through,
 -- which only a group without admins needs, once for each owner that it loses.
 --
 -- :slot
 -- :conversation
 -- :user
-heir AS MATERIALIZED (
+next_owner AS MATERIALIZED (
     SELECT h.user_id, h.role FROM (
         (SELECT s.user_id, s.role FROM store.published_appearances s
          WHERE s.slot = :slot AND s.conversation_id = :conversation AND s.left_seq IS NULL AND s.user_id <> :user
