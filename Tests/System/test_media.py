@@ -484,11 +484,7 @@ def test_what_its_uploader_removes_is_gone_from_the_disk(uploader):
 
 @pytest.mark.kills
 def test_a_user_has_room_for_so_much_a_day_and_no_more(single):
-    single.kill("media")
-    single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="1000", PARLEY_MEDIA_UNFINISHED="2")
-    eventually(lambda: single.is_ready("media"), "media is ready")
-    try:
-        uploader = Uploader(single)
+    with media_with(single, PARLEY_MEDIA_BYTES_PER_DAY="1000", PARLEY_MEDIA_UNFINISHED="2") as uploader:
         uploader.upload(b"x" * 600)
         refused = uploader.create(401)
         expect_problem(refused, 429, "rateLimited")
@@ -497,35 +493,22 @@ def test_a_user_has_room_for_so_much_a_day_and_no_more(single):
         uploader.created(100)
         expect_problem(uploader.create(1), 429, "rateLimited")
         Uploader(single).created(1000)
-    finally:
-        single.kill("media")
-        single.revive()
 
 
 @pytest.mark.kills
 def test_a_small_file_counts_for_a_20_000th_of_a_day(single):
-    single.kill("media")
-    single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="100000")
-    eventually(lambda: single.is_ready("media"), "media is ready")
-    try:
-        uploader = Uploader(single)
+    with media_with(single, PARLEY_MEDIA_BYTES_PER_DAY="100000") as uploader:
         uploader.created(1)  # Counts for five.
         expect_problem(uploader.create(99_996), 429, "rateLimited")
         uploader.created(99_990)
         uploader.created(2)
         expect_problem(uploader.create(1), 429, "rateLimited")
-    finally:
-        single.kill("media")
-        single.revive()
 
 
 @pytest.mark.kills
 def test_a_copy_counts_as_what_its_user_has_uploaded_and_is_made_once(single):
-    single.kill("media")
-    single.start("media", 0, PARLEY_MEDIA_BYTES_PER_DAY="1000")
-    eventually(lambda: single.is_ready("media"), "media is ready")
-    try:
-        uploader, other = Uploader(single), Uploader(single)
+    with media_with(single, PARLEY_MEDIA_BYTES_PER_DAY="1000") as uploader:
+        other = Uploader(single)
         group, message = uploader.shared_with(other, uploader.upload(b"x" * 600))
         first = other.forward(message, group, group)
         assert first.status_code == 201
@@ -543,18 +526,12 @@ def test_a_copy_counts_as_what_its_user_has_uploaded_and_is_made_once(single):
         assert other.call("GET", f"/v1/media/{copy['id']}/content").content == b"x" * 600
         other.take_back(first.json()["id"], group)
         eventually(lambda: not path.exists(), "its copy is removed")
-    finally:
-        single.kill("media")
-        single.revive()
 
 
 @pytest.mark.kills
 def test_copies_are_among_what_a_user_may_have_in_progress(single):
-    single.kill("media")
-    single.start("media", 0, PARLEY_MEDIA_STREAMS_PER_USER="1")
-    eventually(lambda: single.is_ready("media"), "media is ready")
-    try:
-        uploader, other = Uploader(single), Uploader(single)
+    with media_with(single, PARLEY_MEDIA_STREAMS_PER_USER="1") as uploader:
+        other = Uploader(single)
         group, message = uploader.shared_with(other, uploader.upload(b"plan"))
         path = other.created(10)
         connection = other.begin_patch(path, 0, b"01234", 10)
@@ -563,9 +540,6 @@ def test_copies_are_among_what_a_user_may_have_in_progress(single):
         expect_problem(other.forward(message, group, group), 429, "rateLimited")
         connection.close()
         eventually(lambda: other.forward(message, group, group).status_code == 201, "the upload has ended")
-    finally:
-        single.kill("media")
-        single.revive()
 
 
 def test_collecting_leaves_what_is_needed(uploader):

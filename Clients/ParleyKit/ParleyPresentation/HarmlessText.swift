@@ -58,12 +58,8 @@ public enum HarmlessText {
 
 extension Unicode.Scalar {
     fileprivate var isHarmless: Bool {
-        switch value {
-        case _ where !mayStandInOneLine: false
-        case 0xFFF9...0xFFFB: false  // interlinear annotations
-        case 0xFEFF: false  // the byte order mark
-        default: true
-        }
+        // Nor interlinear annotations and the byte order mark.
+        mayStandInOneLine && !(0xFFF9...0xFFFB).contains(value) && value != 0xFEFF
     }
 
     /// Whether it is drawn over the character before it.
