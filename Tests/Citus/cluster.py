@@ -65,10 +65,8 @@ class Cluster:
                 self.sql("CREATE EXTENSION citus", node=node, database=name)
         if distributed:
             self.sql(f"SELECT citus_set_coordinator_host('{self.nodes[0]}', 5432)", database=name)
-            for worker in self.nodes[1:]:
-                self.sql(f"SELECT citus_add_node('{worker}', 5432)", database=name)
-            for role in SCHEMAS:
-                self.sql(KNOW_ROLE.format(role=role), database=name)
+            self.sql(";".join(f"SELECT citus_add_node('{worker}', 5432)" for worker in self.nodes[1:]), database=name)
+            self.sql("".join(KNOW_ROLE.format(role=role) for role in SCHEMAS), database=name)
         self.sql(f"GRANT CREATE ON DATABASE {name} TO {', '.join(SCHEMAS)}", database=name)
 
     def sql(self, sql: str, user: str = "postgres", node: int = 0, database: str = "parley") -> list[list[str]]:

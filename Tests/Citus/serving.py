@@ -235,6 +235,7 @@ def while_repeating(count: int, step, disturb):
         if number < count:
             while not ended.is_set():
                 step(number)
+                time.sleep(0.05)  # Otherwise they, not what happens, take the machine.
             return
         try:
             time.sleep(0.5)

@@ -156,8 +156,16 @@ class Reading:
             self.get(user, f"/v1/profiles?ids={','.join(USERS)}&versions=2,2,0,1,0,2")
             self.sync(user)
             for conversation in conversations:
-                for rest in ("", "/settings", "/members", "/messages", "/digest", "/changes?after=0"):
-                    self.get(user, f"/v1/conversations/{conversation}{rest}")
+                path = f"/v1/conversations/{conversation}"
+                self.get(user, path)
+                # Whoever has never been in it is refused everything alike.
+                is_outside = self.told[f"{user} {path}"][0] == 404
+                for rest in (
+                    ("/messages",)
+                    if is_outside
+                    else ("/messages", "/settings", "/members", "/digest", "/changes?after=0")
+                ):
+                    self.get(user, path + rest)
 
     def get(self, user: str, path: str):
         while (answer := self.serving.request(user, "GET", path))[0] == 429:

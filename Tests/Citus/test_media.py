@@ -174,6 +174,7 @@ def test_no_upload_is_lost_when_its_shard_moves(serving):
         while not ended.is_set() or len(kept) < 3:
             content = str(uuid.uuid4()).encode()
             kept.append((user.upload(content), content))
+            time.sleep(0.05)
 
     thread = threading.Thread(target=work)
     thread.start()

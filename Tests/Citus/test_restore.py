@@ -9,51 +9,21 @@ from pathlib import Path
 import pytest
 from cluster import SCHEMAS, Cluster, missing
 from serving import Serving
-from servers import POSTGRESQL, Servers
+from servers import Servers
 from system import EXECUTABLES, PATIENCE, System
 from test_writes import create, is_whole, lists, people_in_all_shards
 
 POINT = "evening"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
-    """One of its own, whose nodes are thrown away."""
+    """One of its own, empty at first, whose nodes are thrown away."""
     if reason := missing():
         pytest.skip(reason)
     cluster = Cluster()
     yield cluster
     cluster.remove()
-
-
-def test_all_nodes_go_back_to_one_point(cluster):
-    backups = Backups(cluster)
-    serving = Serving(cluster)
-    people = people_in_all_shards(serving, 6)
-    kept = [create(serving, people[number:] + people[:number]) for number in range(3)]
-    backups.take()
-    kept += [create(serving, people[number:] + people[:number]) for number in range(3, 6)]
-    serving.send_until_taken(people[0], kept[-1], "before it")
-    cursor = serving.request(people[0], "GET", "/v1/sync")[1]["cursor"]
-    cluster.sql(f"SELECT citus_create_restore_point('{POINT}')")
-    lost = create(serving, people)
-    serving.send_until_taken(people[0], kept[-1], "behind it")
-    assert "stop all services" in cluster.run("store", "restored", user="postgres")
-    serving.stop()
-
-    backups.restore()
-    assert "the history is now" in cluster.run("store", "restored", user="postgres", check=True)
-    serving = Serving(cluster)
-    try:
-        is_whole(serving, people)
-        listed = set(lists(serving, people))
-        assert listed == {(user, group) for user in people for group in kept}, lost
-        assert serving.texts(people[1], kept[-1]) == ["before it"]
-        assert serving.request(people[0], "GET", f"/v1/sync?since={cursor}")[0] == 409
-        create(serving, people)
-        is_whole(serving, people)
-    finally:
-        serving.stop()
 
 
 DUMP = ("--format=custom", "--extension=btree_gin", "--extension=pg_trgm", "--exclude-schema=placement")
@@ -103,6 +73,36 @@ def test_a_dump_moves_everything_to_one_postgresql_or_to_another_cluster(cluster
         servers.remove()
 
 
+def test_all_nodes_go_back_to_one_point(cluster):
+    backups = Backups(cluster)
+    serving = Serving(cluster)
+    people = people_in_all_shards(serving, 6)
+    kept = [create(serving, people[number:] + people[:number]) for number in range(3)]
+    backups.take()
+    kept += [create(serving, people[number:] + people[:number]) for number in range(3, 6)]
+    serving.send_until_taken(people[0], kept[-1], "before it")
+    cursor = serving.request(people[0], "GET", "/v1/sync")[1]["cursor"]
+    cluster.sql(f"SELECT citus_create_restore_point('{POINT}')")
+    lost = create(serving, people)
+    serving.send_until_taken(people[0], kept[-1], "behind it")
+    assert "stop all services" in cluster.run("store", "restored", user="postgres")
+    serving.stop()
+
+    backups.restore()
+    assert "the history is now" in cluster.run("store", "restored", user="postgres", check=True)
+    serving = Serving(cluster)
+    try:
+        is_whole(serving, people)
+        listed = set(lists(serving, people))
+        assert listed == {(user, group) for user in people for group in kept}, lost
+        assert serving.texts(people[1], kept[-1]) == ["before it"]
+        assert serving.request(people[0], "GET", f"/v1/sync?since={cursor}")[0] == 409
+        create(serving, people)
+        is_whole(serving, people)
+    finally:
+        serving.stop()
+
+
 def everything(sql, statements: str, **options) -> list[list[str]]:
     return [sql(statement, **options)[0] for statement in statements.split(";")]
 
@@ -112,7 +112,7 @@ def placed(cluster: Cluster, database: str) -> set[str]:
 
 
 def restore(url: str, dump: Path):
-    environment = os.environ | PATH | {"PARLEY_DATABASE_URL": url}
+    environment = os.environ | {"PARLEY_DATABASE_URL": url}
     done = subprocess.run(
         [EXECUTABLES / "parley", "restore", dump], env=environment, text=True, timeout=240,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -144,7 +144,7 @@ class Backups:
         for socket, place, directory in zip(self.cluster.nodes, self.places, self.directories, strict=True):
             options = [f"--pgdata={place}/base", f"--host={socket}", "--username=postgres", "--checkpoint=fast"]
             command = ["pg_basebackup", *options]
-            subprocess.run(command, check=True, timeout=120, user=directory.owner(), env=os.environ | PATH, cwd=place)
+            subprocess.run(command, check=True, timeout=120, user=directory.owner(), cwd=place)
 
     def restore(self):
         for node, place in enumerate(self.places):
@@ -165,9 +165,6 @@ class Backups:
         self.cluster.revive()
         for node in range(len(self.places)):
             wait(lambda node=node: self.cluster.sql("SELECT pg_is_in_recovery()", node=node) == [["f"]])
-
-
-PATH = {"PATH": f"{POSTGRESQL}:{os.environ['PATH']}"}
 
 
 def wait(condition):

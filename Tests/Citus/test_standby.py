@@ -17,12 +17,12 @@ COORDINATOR, WORKER = 0, 2
 class Guarded:
     """A cluster of which one node has a synchronous standby."""
 
-    def __init__(self, node: int):
-        self.cluster = Cluster()
-        self.servers = Servers()
+    def __init__(self, cluster: Cluster, servers: Servers, node: int):
+        self.cluster = cluster
+        self.servers = servers
         self.node = node
         self.former = self.cluster.nodes[node]
-        name = "standby"
+        name = f"standby_{node}"
         host = f"citus.local_hostname = '{self.servers.directory / name}'"
         self.standby = self.servers.clone_of(self.former, name, *CITUS, host)
         self.cluster.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", node=node)
@@ -45,23 +45,26 @@ class Guarded:
         )
         self.cluster.nodes[self.node] = new
 
-    def remove(self):
-        self.cluster.remove()
-        self.servers.remove()
 
-
-@pytest.fixture
-def guarded(request):
+@pytest.fixture(scope="module")
+def cluster():
+    """One of its own, which loses one node after the other."""
     if reason := missing():
         pytest.skip(reason)
-    guarded = Guarded(request.param)
-    yield guarded
-    guarded.remove()
+    cluster = Cluster()
+    yield cluster
+    cluster.remove()
 
 
-@pytest.mark.parametrize("guarded", [WORKER], indirect=True)
-def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded):
-    cluster = guarded.cluster
+@pytest.fixture(scope="module")
+def servers():
+    servers = Servers()
+    yield servers
+    servers.remove()
+
+
+def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(cluster, servers):
+    guarded = Guarded(cluster, servers, WORKER)
     serving = Serving(cluster, receipt=2, media=2)
     try:
         work = Work(serving)
@@ -94,9 +97,8 @@ def test_nothing_that_was_acknowledged_is_lost_when_a_standby_takes_over(guarded
         serving.stop()
 
 
-@pytest.mark.parametrize("guarded", [COORDINATOR], indirect=True)
-def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the_rest(guarded):
-    cluster = guarded.cluster
+def test_messages_are_taken_without_a_coordinator_and_its_standby_takes_over_the_rest(cluster, servers):
+    guarded = Guarded(cluster, servers, COORDINATOR)
     serving = Serving(cluster, receipt=2, media=2)
     try:
         work = Work(serving)

@@ -141,7 +141,7 @@ def test_no_message_is_lost_or_doubled_when_its_shard_moves_to_and_fro(serving, 
     slot = next(iter(shards(serving.cluster)))
     conversation = serving.make_conversation(slot, "alice", "bob")
     epoch = epoch_of(serving.cluster, slot)
-    sent, _ = while_sending(serving, conversation, lambda: [move(serving.cluster, slot, mode) for _ in range(4)])
+    sent, _ = while_sending(serving, conversation, lambda: [move(serving.cluster, slot, mode) for _ in range(2)])
     assert sorted(serving.texts("bob", conversation)) == sorted(sent)
     assert epoch_of(serving.cluster, slot) > epoch
     serving.wait(lambda: serving.slots() == 256)

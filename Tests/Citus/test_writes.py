@@ -237,7 +237,7 @@ def test_a_worker_is_drained_and_filled_again_while_people_write(serving, people
         assert shards() == 0
         serving.wait(lambda: serving.slots() == 256)
         serving.cluster.sql(f"SELECT citus_set_node_property('{worker}', 5432, 'shouldhaveshards', true)")
-        serving.cluster.sql("SELECT rebalance_table_shards()")
+        serving.cluster.sql("SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
         serving.wait(lambda: serving.slots() == 256)
 
     while_creating(serving, people, drain_and_fill)
@@ -264,6 +264,7 @@ def while_creating(serving, people, disturb):
 
     def create_one(number: int):
         created.append(create(serving, people[number:] + people[:number], within=90))
+        time.sleep(0.2)  # Each is written to six shards.
 
     while_repeating(3, create_one, disturb)
     assert len(created) > 5

@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-POSTGRESQL = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+from system import POSTGRESQL
+
 GUARD = """
 trap '' INT TERM HUP
 read -r _ || true

@@ -21,11 +21,14 @@ from services import SERVICES  # noqa: E402
 DEV = REPOSITORY / "deploy" / "dev"
 GUARD = REPOSITORY / "Tests" / "guard"
 EXECUTABLES = Path(os.environ.get("PARLEY_EXECUTABLES", REPOSITORY / ".build" / "release"))
+POSTGRESQL = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 READY_SECONDS = 60.0
 PATIENCE = 60.0
 """Seconds until something that has to come counts as lost. Never waited for when it comes."""
 SECRET = "a secret of the system tests, long enough for HS256"
 
+# Debian's `psql` is a script in Perl that looks for the one here, and takes longer than most statements.
+os.environ["PATH"] = f"{POSTGRESQL}:{os.environ['PATH']}"
 _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 """Whatever proxies the environment names: these are processes of this machine."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from client import new_id
 from digests import expect_equal_digests
-from servers import POSTGRESQL, Server, Servers
+from servers import Server, Servers
 from system import EXECUTABLES, System
 from test_media import png
 from uploads import PATIENCE, Uploader
@@ -36,7 +36,7 @@ def backup(server: Server) -> Path:
 def restore(system: System, dump: Path):
     done = subprocess.run(
         [EXECUTABLES / "parley", "restore", dump],
-        env=system.environment | {"PATH": f"{POSTGRESQL}:{system.environment['PATH']}"},
+        env=system.environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,6 +1,5 @@
 """The roles of the database as deploy/database makes them: each can do what it is for, and no more."""
 
-import aiohttp
 import pytest
 from client import eventually, token
 from deployed import DeployedSystem
@@ -124,18 +123,19 @@ def test_receipt_cannot_read_texts_or_titles(deployed, sql):
 async def test_a_service_ends_sessions_of_its_own_kind_alone(deployed, service, other):
     """By which it takes over from one that stands still: it sees what such a session waits for, and may end it."""
     writers = "FROM pg_stat_activity WHERE application_name = 'parley-{}-writer' AND usename = '{}'"
-    seen = deployed.psql(service, f"SELECT state_change IS NOT NULL {writers.format(service, service)}")
-    assert seen.returncode == 0 and "t" in seen.stdout.split(), seen.stdout
+    own = f"SELECT pid {writers.format(service, service)} AND state_change IS NOT NULL"
+    seen = deployed.psql(service, own)
+    assert seen.returncode == 0 and seen.stdout, seen.stdout
     refused = deployed.psql(service, f"SELECT pg_terminate_backend(pid) {writers.format(other, other)}")
     assert refused.returncode != 0 and "terminate" in refused.stdout, refused.stdout
     ended = deployed.psql(service, f"SELECT pg_terminate_backend(pid) {writers.format(service, service)}")
     assert ended.returncode == 0 and "t" in ended.stdout.split(), ended.stdout
-    await eventually(lambda: is_ready(deployed, service))
 
+    async def is_back() -> bool:
+        new = deployed.psql(service, own).stdout.split()
+        return bool(new) and not {*new} & {*seen.stdout.split()}
 
-async def is_ready(system, service) -> bool:
-    async with aiohttp.ClientSession() as http, http.get(system.address(service) + "/readyz") as answer:
-        return answer.status == 200
+    await eventually(is_back)
 
 
 @pytest.mark.parametrize(

@@ -595,11 +595,16 @@ import Testing
     @Test("messages disappear from a device whose connection is gone, and not from one whose conversation keeps them")
     func lifetimes() async throws {
         let world = try FaceWorld()
-        let (owner, member) = (try await world.connected(ben), try await world.connected())
+        let clock = FastClock()
+        let member = try await world.open(clock: clock)
+        let begun = clock.now
+        await member.connect()
+        let owner = try await world.connected(ben)
         let (his, talk) = (owner.conversation(world.group), member.conversation(world.group))
         let kept = try await talk.send("This stays")
         #expect(await first(member.pendingWrites) { $0 == 0 } != nil)
-        // The server's clock is 50 million seconds behind those of the devices, which know that from it.
+        // The server's clock is 50 million seconds behind those of the devices, which know that from it. It stands still, so
+        // that a message has its time from the moment on at which the session began.
         let seconds = 300
         try await his.setMessageLifetime(seconds: seconds)
         #expect(await first(talk.info) { $0?.conversation.messageLifetime?.seconds == seconds } != nil)
@@ -611,6 +616,7 @@ import Testing
             view.rows.contains { $0.id == kept } && !view.rows.contains { $0.id == gone }
         }
         #expect(rows != nil)
+        #expect(clock.now - begun > .seconds(seconds - 1), "by the server's clock")
         let isThere = world.network.withServer { server in
             server.messages(of: world.group, for: ben).contains { $0.id == gone && $0.text == "This goes" }
         }

@@ -8,8 +8,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from servers import POSTGRESQL, Server, Servers, signal_all
-from system import EXECUTABLES
+from servers import Server, Servers, signal_all
+from system import EXECUTABLES, POSTGRESQL
 
 OTHERS = "FROM pg_stat_activity WHERE usename = 'parley' AND pid <> pg_backend_pid()"
 
