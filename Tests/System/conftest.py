@@ -9,7 +9,10 @@ SYSTEMS = {"single", "double", "system", "asking"}
 
 
 # Modules whose tests share what their module starts, or take less time than it takes to hand them out.
-TOGETHER = {"test_erasure", "test_fault_checker", "test_pooler", "test_promises", "test_roles"}
+TOGETHER = {
+    "test_erasure", "test_fault_checker", "test_media_s3", "test_media_scan", "test_pooler", "test_promises",
+    "test_roles",
+}  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,7 +17,7 @@ import Testing
         return Array(0..<(environment["PARLEY_SEEDS"].flatMap(UInt64.init) ?? usualSeeds))
     }
 
-    private static let usualSeeds: UInt64 = 2_000
+    private static let usualSeeds: UInt64 = 1_000
 
     @Test("after faults of every kind each copy equals the server's, and nothing is lost, doubled or out of order")
     func faults() { run(Self.seeds.filter { $0.isMultiple(of: 2) }) }
